@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+# One makefile for the whole tree. `make help` lists what it can do.
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VARIANT ?=
+CC      ?= cc
+V       ?= 0
+Q       := $(if $(filter 1,$(V)),,@)
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+
+# A variant is the same sources with other flags, objects in their own folder.
+B := build$(if $(VARIANT),/$(VARIANT))
+ifeq ($(VARIANT),asan)
+VFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DSR_CHECKS
+else ifeq ($(VARIANT),tsan)
+CC     := clang
+VFLAGS := -fsanitize=thread -DSR_CHECKS
+else ifeq ($(VARIANT),tsan-mutant)
+CC     := clang
+VFLAGS := -fsanitize=thread -DSR_MUTANT_RELAXED
+else ifeq ($(VARIANT),ct)
+VFLAGS := -DSR_CT
+else ifeq ($(VARIANT),ct-clang)
+CC     := clang
+VFLAGS := -DSR_CT
+else ifeq ($(VARIANT),clang)
+CC     := clang
+else ifeq ($(VARIANT),cov)
+VFLAGS := --coverage -O0
+else ifeq ($(VARIANT),fuzz)
+CC     := clang
+VFLAGS := -fsanitize=fuzzer-no-link,address,undefined
+else ifeq ($(VARIANT),aarch64)
+CC     := aarch64-linux-gnu-gcc
+endif
+
+WARN     := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+CFLAGS   ?= -O2 -g
+ALL_CFLAGS  := -std=c17 -D_GNU_SOURCE $(WARN) $(if $(WERROR),-Werror) -fPIC -fstack-protector-strong \
+               $(CFLAGS) $(VFLAGS)
+ALL_LDFLAGS := $(LDFLAGS) $(VFLAGS) -Wl,-z,relro,-z,now
+
+# Layers: each may include what stands to its left, and nothing else.
+I_core    := -Iring/core
+I_session := $(I_core) -Iring/session
+I_order   := $(I_session) -Iring/order
+I_client  := $(I_order) -Iring/client
+I_signer  := $(I_order) -Isigner
+I_agent   := $(I_core) -Ihost_agent
+I_shim    := $(I_client) -Isigner -Ihost_agent -Ienclave_shim
+I_bench   := $(I_client) -Ibench
+I_tests   := $(I_shim) -Ibench -Itests
+
+CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_address
+SESSION := sr_message
+ORDER   := sr_type
+CLIENT  := sr_client sr_client_attach sr_session sr_ffi
+SIGNER  := sr_secret sr_hash sr_keccak sr_ecdsa sr_keyring sr_core sr_port
+AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_status sr_stream sr_stream_uring \
+           sr_config sr_host
+SHIM    := sr_keyfile sr_signer sr_serve sr_local
+CTL     := sigringctl sr_ctl_key sr_ctl_status
+REPLAY  := sr_verify sr_orders sr_histogram
+
+objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))
+O_core   := $(call objects,ring/core,$(CORE))
+O_order  := $(call objects,ring/session,$(SESSION)) $(call objects,ring/order,$(ORDER))
+O_client := $(O_core) $(O_order) $(call objects,ring/client,$(CLIENT))
+O_signer := $(call objects,signer,$(SIGNER))
+O_agent  := $(call objects,host_agent,$(AGENT))
+O_shim   := $(call objects,enclave_shim,$(SHIM))
+O_replay := $(call objects,bench,$(REPLAY))
+
+SO       := libsigring.so.0
+PROGRAMS := 
+L_client := -lnuma -lpthread
+L_crypto := -lsecp256k1 -lcrypto
+L_agent  := -luring
+
+tests_of = $(sort $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/$(1)_*.c)))
+UNIT    := $(call tests_of,test)
+MP      := $(call tests_of,mp)
+STRESS  := $(call tests_of,stress)
+CT      := $(call tests_of,ct)
+FUZZ    := $(call tests_of,fuzz)
+BENCH   := $(sort $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c)))
+
+.PHONY: all
+all: $(addprefix $(B)/,$(PROGRAMS) libsigring.a $(SO))
+
+$(B)/sigring-agent: $(call objects,host_agent,sigring_agent) $(O_agent) $(O_core)
+$(B)/sigring-agent: LIBS := $(L_agent) $(L_client)
+$(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
+$(B)/sigring-enclave $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
+$(B)/sigring-local: $(call objects,enclave_shim,sigring_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
+$(B)/sigringctl: $(call objects,enclave_shim,$(CTL)) $(O_shim) $(O_agent) $(O_signer) $(O_client)
+$(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_agent) $(L_client)
+$(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
+$(B)/sigring-replay: LIBS := -lcrypto -ljansson $(L_client) -lm
+$(addprefix $(B)/,$(PROGRAMS)):
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/libsigring.a: $(O_client)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/$(SO): $(O_client) ring/client/libsigring.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SO) \
+		-Wl,--version-script=ring/client/libsigring.map -o $@ $(O_client) $(L_client)
+
+O_all := $(O_shim) $(O_agent) $(O_signer) $(O_client) $(O_replay) $(call objects,enclave_shim,sr_ctl_key)
+L_all := $(L_crypto) -ljansson $(L_agent) $(L_client) -lm
+$(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcriterion $(L_all)
+$(MP) $(STRESS) $(CT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
+$(FUZZ): $(B)/tests/%: $(B)/tests/%.o $(O_all)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(L_all)
+$(BENCH): $(B)/bench/%: $(B)/bench/%.o $(O_all)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
+
+define folder_rule
+$$(B)/$(1)/%.o: $(1)/%.c Makefile
+	@mkdir -p $$(@D)
+	@echo "  CC    $$<"
+	$$(Q)$$(CC) $$(CPPFLAGS) -MMD -MP $$(ALL_CFLAGS) $(2) -c -o $$@ $$<
+endef
+$(eval $(call folder_rule,ring/core,$(I_core)))
+$(eval $(call folder_rule,ring/session,$(I_session)))
+$(eval $(call folder_rule,ring/order,$(I_order)))
+$(eval $(call folder_rule,ring/client,$(I_client)))
+$(eval $(call folder_rule,signer,$(I_signer)))
+$(eval $(call folder_rule,host_agent,$(I_agent)))
+$(eval $(call folder_rule,enclave_shim,$(I_shim)))
+$(eval $(call folder_rule,bench,$(I_tests)))
+$(eval $(call folder_rule,tests,$(I_tests)))
+
+# ---- the two commands, and what they need ----
+CLANG_MAJOR = $(shell clang -dumpversion 2>/dev/null | cut -d. -f1)
+PACKAGES_run  := gcc libc6-dev pkg-config libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev
+PACKAGES_test := $(PACKAGES_run) g++ clang libcriterion-dev valgrind spin binutils mandoc util-linux
+need = @PACKAGES="$(1)" NO_INSTALL="$(NO_INSTALL)" tests/packages.sh
+
+.PHONY: run test packages-run packages-test
+packages-run:
+	$(call need,$(PACKAGES_run))
+packages-test:
+	$(call need,$(PACKAGES_test))
+	$(call need,libclang-rt-$(CLANG_MAJOR)-dev)
+
+run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT=1: agent and signer apart)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)bench/run.sh $(B) $(SPLIT)
+
+RUN := tests/run.sh -o build/logs -a
+test: packages-test ## everything below that proves something; ends with `N passed, N failed`
+	$(Q)rm -rf build/logs && mkdir -p build/logs
+	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) --no-print-directory $$t || exit 1; done
+	$(Q)for t in headercheck layers disasm check mp ct model asan tsan readme selftest aarch64; do \
+		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
+	awk '{p+=$$1; f+=$$2; s+=$$3} END {printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f>0}' build/logs/total
+
+# ---- each proof by itself ----
+RUN_A ?= tests/run.sh -o build/logs
+run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
+TAP := --tap=- --jobs 1
+.PHONY: unit-programs mp-programs bench-programs check mp asan tsan ct model bench soak fuzz headercheck \
+        layers disasm readme selftest aarch64 tidy cov install uninstall clean help
+unit-programs: $(UNIT)
+mp-programs: $(MP) $(STRESS)
+bench-programs: $(BENCH)
+
+check: unit-programs ## unit tests
+	$(Q)$(call run_each,$(UNIT),unit/,,$(TAP))
+mp: all mp-programs ## tests with several processes and real signals
+	$(Q)$(call run_each,$(MP) $(STRESS),,,)
+asan: ## unit and process tests under ASan and UBSan
+	$(Q)$(MAKE) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
+	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))
+	$(Q)$(call run_each,build/asan/tests/mp_exactly_once,asan/,,)
+tsan: ## threads under clang's TSan, and the mutant without release that it must catch
+	$(Q)$(MAKE) --no-print-directory VARIANT=tsan $(patsubst $(B)/%,build/tsan/%,$(STRESS))
+	$(Q)$(MAKE) --no-print-directory VARIANT=tsan-mutant build/tsan-mutant/tests/stress_slot
+	$(Q)$(call run_each,$(patsubst $(B)/%,build/tsan/%,$(STRESS)),tsan/,TSAN_OPTIONS=halt_on_error=1,)
+	$(Q)$(RUN_A) "tsan/mutant=! TSAN_OPTIONS=exitcode=66 build/tsan-mutant/tests/stress_slot >/dev/null 2>&1 && echo ok tsan reports the mutant"
+VALGRIND := valgrind -q --error-exitcode=9 --suppressions=tests/valgrind.supp
+ct: ## secrets undefined under memcheck: no branch or index depends on them (gcc and clang)
+	$(Q)for v in ct ct-clang; do $(MAKE) --no-print-directory VARIANT=$$v build/$$v/tests/ct_sign || exit 1; done
+	$(Q)$(RUN_A) "ct/gcc=$(VALGRIND) build/ct/tests/ct_sign" "ct/clang=$(VALGRIND) build/ct-clang/tests/ct_sign"
+model: ## the spin model of publish, take, death and re-attach; and its mutants
+	$(Q)$(RUN_A) "model=LONG=$(LONG) tests/model/run.sh build/model"
+headercheck: ## every header alone; the public ones as C11 and C++17
+	$(Q)$(RUN_A) headercheck=tests/headercheck.sh
+layers: all ## who includes and links what
+	$(Q)$(RUN_A) "layers=BUILD=$(B) tests/layers.sh"
+disasm: ## publish is one 8-byte store; stlr and ldar on aarch64
+	$(Q)$(RUN_A) disasm=tests/disasm.sh
+readme: all ## README's snippet, man pages, option lists
+	$(Q)$(RUN_A) "readme=BUILD=$(B) tests/readme.sh"
+selftest: all bench-programs ## the benchmarks' own arithmetic
+	$(Q)$(RUN_A) "bench-selftest=tests/bench_selftest.sh $(B)"
+aarch64: ## cross-build, and run under qemu-user what can run there
+	$(Q)$(RUN_A) "aarch64=NO_INSTALL=$(NO_INSTALL) tests/aarch64.sh"
+bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing
+	$(Q)for b in $(BENCH); do $$b || exit 1; done
+soak: all mp-programs ## the long versions of the process tests and of the model
+	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(MP) $(STRESS),,,--long)
+	$(Q)$(MAKE) --no-print-directory model LONG=1
+fuzz: ## libFuzzer on what comes from a stream, SECONDS=60 each
+	$(Q)for f in $(FUZZ); do $(MAKE) --no-print-directory VARIANT=fuzz $$(echo $$f | sed s,build/,build/fuzz/,) && \
+		$$(echo $$f | sed s,build/,build/fuzz/,) -max_total_time=$(or $(SECONDS),60) || exit 1; done
+tidy: ## clang-tidy
+	clang-tidy --quiet $(wildcard ring/*/*.c signer/*.c host_agent/*.c enclave_shim/*.c) -- -std=c17 -D_GNU_SOURCE $(I_shim)
+cov: ## line coverage of the unit tests (gcov)
+	$(Q)$(MAKE) --no-print-directory VARIANT=cov unit-programs
+	$(Q)for t in $(patsubst $(B)/%,build/cov/%,$(UNIT)); do $$t >/dev/null 2>&1 || :; done
+	$(Q)for d in ring/core ring/client signer host_agent; do \
+		gcov -n -o build/cov/$$d $$d/*.c 2>/dev/null | grep -A1 "^File '$$d" | grep -v ^--; done
+
+P := $(DESTDIR)$(PREFIX)
+PUBLIC_HEADERS := ring/client/sigring.h ring/session/sr_message.h ring/order/sr_type.h \
+                  $(addprefix ring/core/,sr_base.h sr_reason.h sr_record.h sr_slot.h sr_version.h sr_wait.h)
+UNITS := host_agent/systemd/sigring-agent.service enclave_shim/systemd/sigring-enclave.service \
+         enclave_shim/systemd/sigring-local.service
+CONFS := host_agent/sigring-agent.conf enclave_shim/sigring-enclave.conf enclave_shim/sigring-local.conf
+INSTALLED = include/sigring lib/libsigring.a lib/$(SO) lib/libsigring.so lib/pkgconfig/sigring.pc \
+            $(addprefix bin/,sigringctl sigring-replay) $(addprefix sbin/,sigring-agent sigring-enclave sigring-local) \
+            $(foreach m,$(wildcard docs/man/*.[1358]),share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
+            $(addprefix lib/systemd/system/,$(notdir $(UNITS))) lib/sysusers.d/sigring.conf share/doc/sigring
+install: all ## headers, libraries, programs, man pages, units (PREFIX= DESTDIR=)
+	install -d $P/include/sigring $P/lib/pkgconfig $P/lib/systemd/system $P/lib/sysusers.d $P/bin $P/sbin \
+		$P/share/doc/sigring/examples $(DESTDIR)/etc/sigring
+	install -m 644 $(PUBLIC_HEADERS) $P/include/sigring/
+	install -m 644 $(B)/libsigring.a $P/lib/
+	install -m 755 $(B)/$(SO) $P/lib/
+	ln -sf $(SO) $P/lib/libsigring.so
+	sed 's,@PREFIX@,$(PREFIX),;s,@VERSION@,$(VERSION),' ring/client/sigring.pc.in >$P/lib/pkgconfig/sigring.pc
+	install -m 755 $(B)/sigringctl $(B)/sigring-replay $P/bin/
+	install -m 755 $(B)/sigring-agent $(B)/sigring-enclave $(B)/sigring-local $P/sbin/
+	for m in docs/man/*.[1358]; do install -D -m 644 $$m $P/share/man/man$${m##*.}/$${m##*/}; done
+	for u in $(UNITS); do sed 's,@PREFIX@,$(PREFIX),' $$u >$P/lib/systemd/system/$${u##*/}; done
+	install -m 644 host_agent/systemd/sigring.sysusers.conf $P/lib/sysusers.d/sigring.conf
+	for c in $(CONFS); do test -e $(DESTDIR)/etc/sigring/$${c##*/} || install -m 644 $$c $(DESTDIR)/etc/sigring/; done
+	install -m 644 host_agent/sysctl/90-sigring.conf examples/engine.c examples/orders.jsonl $P/share/doc/sigring/examples/
+	install -m 644 README.md LICENSE docs/*.md $P/share/doc/sigring/
+uninstall: ## what install put there, but for /etc/sigring
+	rm -rf $(addprefix $P/,$(INSTALLED))
+clean: ## remove everything that was built
+	rm -rf build
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' Makefile | awk -F'\t' '{printf "  %-12s %s\n", $$1, $$2}'
+	@echo "  VARIANT=asan|tsan|clang|aarch64 builds into build/VARIANT; V=1 shows commands; NO_INSTALL=1 only names packages"
+
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)

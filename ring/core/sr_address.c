@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <linux/vm_sockets.h>
+
+#include "sr_address.h"
+
+static int parse_u32(const char *text, const char *end, uint32_t *value)
+{
+	char *stop;
+	unsigned long v;
+
+	if (text == end || *text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	v = strtoul(text, &stop, 10);
+	if (errno || stop != end || v > UINT32_MAX)
+		return -EINVAL;
+	*value = (uint32_t)v;
+	return 0;
+}
+
+static int parse_vsock(struct sr_address *a, const char *text)
+{
+	struct sockaddr_vm vm = { .svm_family = AF_VSOCK };
+	const char *colon = strchr(text, ':');
+	uint32_t cid = VMADDR_CID_ANY;
+	uint32_t port;
+
+	if (!colon)
+		return -EINVAL;
+	if (strncmp(text, "any:", 4) && parse_u32(text, colon, &cid) < 0)
+		return -EINVAL;
+	if (parse_u32(colon + 1, colon + 1 + strlen(colon + 1), &port) < 0)
+		return -EINVAL;
+	vm.svm_cid = cid;
+	vm.svm_port = port;
+	memcpy(&a->sock, &vm, sizeof vm);
+	a->bytes = sizeof vm;
+	return 0;
+}
+
+int sr_address_parse(struct sr_address *address, const char *text, struct sr_reason *why)
+{
+	struct sr_address a;
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+
+	memset(&a, 0, sizeof a);
+	if (strlen(text) >= sizeof a.text)
+		return sr_reason_set(why, -EINVAL, "address is longer than %zu bytes",
+				     sizeof a.text - 1);
+	memcpy(a.text, text, strlen(text) + 1);
+	if (!strncmp(text, "unix:", 5) && text[5]) {
+		if (strlen(text + 5) >= sizeof un.sun_path)
+			return sr_reason_set(why, -EINVAL, "socket path is longer than %zu bytes",
+					     sizeof un.sun_path - 1);
+		memcpy(un.sun_path, text + 5, strlen(text + 5) + 1);
+		memcpy(&a.sock, &un, sizeof un);
+		a.bytes = sizeof un;
+	} else if (strncmp(text, "vsock:", 6) || parse_vsock(&a, text + 6) < 0) {
+		return sr_reason_set(why, -EINVAL,
+				     "`%s` is no address: write unix:PATH or vsock:CID:PORT", text);
+	}
+	*address = a;
+	return 0;
+}
+
+static int new_socket(const struct sr_address *a, int type)
+{
+	int fd = socket(a->sock.any.sa_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int sr_address_connect(const struct sr_address *address)
+{
+	int fd = new_socket(address, SOCK_STREAM);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	if (connect(fd, &address->sock.any, address->bytes) < 0 && errno != EINPROGRESS) {
+		ret = -errno;
+		(void)close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+static const char *unix_path(const struct sr_address *a)
+{
+	return a->sock.any.sa_family == AF_UNIX ? a->text + sizeof "unix:" - 1 : NULL;
+}
+
+/* Does a process answer at this path? A refused connect means a dead owner. */
+static bool answers(const struct sr_address *a, int type)
+{
+	int fd = new_socket(a, type);
+	bool yes;
+
+	if (fd < 0)
+		return true;
+	yes = connect(fd, &a->sock.any, a->bytes) == 0 || errno == EAGAIN;
+	(void)close(fd);
+	return yes;
+}
+
+static int bind_address(int fd, const struct sr_address *a, int type, struct sr_reason *why)
+{
+	const char *path = unix_path(a);
+	struct stat st;
+
+	if (bind(fd, &a->sock.any, a->bytes) == 0)
+		return 0;
+	if (errno == ENOENT && path)
+		return sr_reason_set(why, -ENOENT,
+				     "cannot listen at %s: make its directory first, or set "
+				     "RuntimeDirectory= in the unit",
+				     path);
+	if (errno != EADDRINUSE || !path)
+		return sr_reason_set(why, -errno, "cannot listen at %s: %s", a->text,
+				     strerror(errno));
+	if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return sr_reason_set(why, -EADDRINUSE,
+				     "%s is in use by something that is no socket: remove it or "
+				     "choose another path",
+				     path);
+	if (answers(a, type))
+		return sr_reason_set(why, -EADDRINUSE,
+				     "%s is in use by a running process: stop it or choose another "
+				     "path",
+				     path);
+	if (unlink(path) < 0 || bind(fd, &a->sock.any, a->bytes) < 0)
+		return sr_reason_set(why, -errno, "cannot replace the dead socket %s: %s", path,
+				     strerror(errno));
+	return 0;
+}
+
+int sr_address_listen(const struct sr_address *address, int type, unsigned int mode,
+		      struct sr_reason *why)
+{
+	const char *path = unix_path(address);
+	int fd = new_socket(address, type);
+	int ret;
+
+	if (fd < 0)
+		return sr_reason_set(why, fd, "cannot make a socket for %s: %s", address->text,
+				     strerror(-fd));
+	if (path)
+		(void)fchmod(fd, mode); /* the file is born with these bits at most */
+	ret = bind_address(fd, address, type, why);
+	if (ret == 0 && path && chmod(path, mode) < 0)
+		ret = sr_reason_set(why, -errno, "cannot set the mode of %s: %s", path,
+				    strerror(errno));
+	if (ret == 0 && listen(fd, 64) < 0)
+		ret = sr_reason_set(why, -errno, "cannot listen at %s: %s", address->text,
+				    strerror(errno));
+	if (ret < 0) {
+		(void)close(fd);
+		return ret;
+	}
+	return fd;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_message.h - the request inside a submission and the reply inside a
+ * completion: what the two ends of a session say to each other.
+ *
+ * These bytes are the body of a record (sr_record.h): the plaintext of a sealed
+ * one. Little-endian, offsets in bytes from the start of the body.
+ *
+ *	request                             reply, 96
+ *	  0  key id           u32             0  status             u16
+ *	  4  type             u16             2  policy code        u16
+ *	  6  body bytes       u16             4  recovery id        u8
+ *	  8  body, then zeros to the end      5  signature kind     u8
+ *	     (336 at the default slot)        6  reserved, zero     u16
+ *	                                      8  venue nonce        u64
+ *	                                     16  accepted so far    u64
+ *	                                     24  signature          64
+ *	                                     88  reserved, zero     8
+ */
+#ifndef SR_MESSAGE_H
+#define SR_MESSAGE_H
+
+#include "sr_base.h"
+#include "sr_record.h"
+
+#define SR_REQ_KEY 0u
+#define SR_REQ_TYPE 4u
+#define SR_REQ_BODY_BYTES 6u
+#define SR_REQ_BODY 8u
+
+#define SR_REP_STATUS 0u
+#define SR_REP_POLICY 2u
+#define SR_REP_RECID 4u
+#define SR_REP_SIGKIND 5u
+#define SR_REP_NONCE 8u
+#define SR_REP_ACCEPTED 16u
+#define SR_REP_SIG 24u
+#define SR_SIG_BYTES 64u
+
+SR_STATIC_ASSERT(SR_REP_SIG + SR_SIG_BYTES <= SR_CMP_BODY_BYTES, "reply ABI");
+
+/* Bytes of request body that a submission slot of this size carries. */
+static inline uint32_t sr_body_bytes_max(uint32_t slot_bytes)
+{
+	return slot_bytes - SR_SUB_BODY - SR_REQ_BODY - SR_TAG_BYTES;
+}
+
+SR_STATIC_ASSERT(SR_SUB_BYTES_DEFAULT - SR_SUB_BODY - SR_REQ_BODY - SR_TAG_BYTES == 336,
+		 "a default slot carries 336 bytes of body");
+SR_STATIC_ASSERT(SR_SUB_BYTES_MAX - SR_SUB_BODY - SR_REQ_BODY - SR_TAG_BYTES >= 4096,
+		 "the largest slot carries 4 KiB of body");
+
+/* Why a request was DENIED. Numbers are ABI and are never reused. */
+enum sr_policy {
+	SR_POLICY_NONE = 0,
+	SR_POLICY_UNKNOWN_KEY = 1,        /* no such key, or not for this user */
+	SR_POLICY_TYPE_NOT_PERMITTED = 2, /* the key has no permission for the type */
+	SR_POLICY_KEY_LOCKED = 3,         /* a check of the signer failed on this key */
+};
+
+/* Kind of the 64 signature bytes. */
+enum sr_sigkind {
+	SR_SIG_NONE = 0,
+	SR_SIG_ECDSA = 1,  /* r || s, big-endian, low s; the recovery id is valid */
+	SR_SIG_BIP340 = 2, /* the 64 bytes of BIP-340 */
+};
+
+SR_BEGIN_DECLS
+/* A policy code's name for people, such as "UNKNOWN_KEY"; never NULL. */
+const char *sr_policy_name(uint32_t policy);
+SR_END_DECLS
+
+#endif /* SR_MESSAGE_H */
