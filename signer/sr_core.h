@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_core.h - the signer: a batch of records in, a batch of replies out.
+ *
+ * Pure: no I/O, no clock, no thread, no allocation after sr_core_new(). Owned by
+ * one thread. It holds the sessions, judges each record against its session and
+ * its key, and signs.
+ *
+ * Numbers of a session rise strictly. A number that was skipped is VOID at once
+ * and, if it comes later, gets one VOID reply. A gap may be longer than depth:
+ * that is how many requests the agent has answered EXPIRED by itself. The last `depth` requests are
+ * kept with their replies: the same record again (a new agent sends again what
+ * it cannot know to be answered) gets the same bytes and spends nothing; another
+ * record under the same number ends the session, and so does a number that is
+ * further behind.
+ */
+#ifndef SR_CORE_H
+#define SR_CORE_H
+
+#include "sr_base.h"
+#include "sr_frame.h"
+#include "sr_keyring.h"
+#include "sr_slot.h"
+
+struct sr_core;
+
+struct sr_core_config {
+	struct sr_keyring *keys;  /* borrowed */
+	uint32_t sessions_max;    /* 1 .. 4096 */
+	uint32_t depth_max;       /* a power of two, up to SR_DEPTH_MAX */
+	uint32_t slot_bytes_max;
+	bool unsealed;            /* accept records in clear */
+	unsigned char seed[32];   /* secret random bytes, wiped by sr_core_new */
+};
+
+/* Counters, since the start. */
+struct sr_core_stats {
+	uint64_t records;    /* DATA records judged: not the dropped ones */
+	uint64_t signed_ok;  /* signatures made */
+	uint64_t denied;
+	uint64_t bad_request;
+	uint64_t voided;
+	uint64_t repeats;    /* answered from the cache */
+	uint64_t dropped;    /* unknown session, old epoch, not in clear */
+	uint64_t ended_hostile; /* sessions ended for breaking the rules */
+	uint64_t sessions;   /* open now */
+	uint64_t orphans;    /* open now, without a stream */
+	uint64_t check_failed; /* signatures that did not verify: key locked */
+};
+
+/* What became of a record given to sr_core_record(). */
+enum sr_core_verdict {
+	SR_CORE_REPLY = 0,   /* a completion record was written */
+	SR_CORE_DROPPED = 1, /* nothing to say; the credit goes back */
+	SR_CORE_ENDED = 2,   /* the session was ended; the credit goes back */
+};
+
+SR_BEGIN_DECLS
+
+/*
+ * sr_core_new - allocate everything that the sessions will ever need:
+ * sessions_max * depth_max * (slot_bytes_max + 128) bytes.
+ *
+ * Returns 0; -EINVAL; -ENOMEM; -ENOSYS (see sr_secret_alloc); -EIO when a
+ * library refuses to start.
+ */
+SR_WARN_UNUSED int sr_core_new(struct sr_core **core, struct sr_core_config *config);
+void sr_core_delete(struct sr_core *core);
+
+/*
+ * sr_core_open - begin or resume a session in clear.
+ *
+ * @session: out, its number, on SR_OPENED_OK.
+ * @stream:  the caller's number for the stream that it is on, 0 .. 63.
+ *
+ * A session is known by token and uid. An open one is resumed on the new stream
+ * when the epoch is not lower (SR_OPENED_EPOCH otherwise); SR_OPEN_RESUME never
+ * begins a new one, and whoever names a session that is open must name its
+ * `first`, depth and slot size too (SR_OPENED_SIZES otherwise). A new session
+ * starts at request->next, and a resumed one moves up to it: what lies before it
+ * has been answered by the agent and is void. When the table is full, the session that has been
+ * without a stream for longest makes room.
+ *
+ * @stream above 63, or sizes out of range: SR_OPENED_SIZES.
+ */
+enum sr_open_result sr_core_open(struct sr_core *core, uint32_t *session,
+				 const struct sr_open_request *request, uint32_t epoch,
+				 uint32_t stream);
+
+/* sr_core_end - the client has gone. Ignored for a lower epoch. */
+void sr_core_end(struct sr_core *core, uint32_t session, uint32_t epoch);
+
+/* sr_core_stream_lost - its sessions stay, without a stream, to be resumed. */
+void sr_core_stream_lost(struct sr_core *core, uint32_t stream);
+
+/* sr_core_priority - does this session drain before others? As it was begun:
+ * resuming changes nothing, or two records could overtake each other. */
+bool sr_core_priority(const struct sr_core *core, uint32_t session);
+
+/* sr_core_on_stream - is this session open, and on this stream? */
+bool sr_core_on_stream(const struct sr_core *core, uint32_t session, uint32_t stream);
+
+/* sr_core_unsealed - are records in clear accepted? */
+bool sr_core_unsealed(const struct sr_core *core);
+
+/*
+ * sr_core_record - judge one submission record and answer it.
+ *
+ * @reply:  out, SR_CMP_BYTES, written when SR_CORE_REPLY is returned.
+ * @record: private memory; a whole slot.
+ * @bytes:  its length; must be the session's slot size.
+ * @stream: the stream that it came on: not the session's stream means dropped.
+ *
+ * Never fails: what is wrong with a record is in the reply or in the verdict.
+ * Dropped, besides what the counter lists: a record of another size, or one
+ * whose header has a bit set that a record in clear has not. A failure of our
+ * own (the hash, the curve, a signature that does not verify) locks the key,
+ * counts as check_failed and is answered DENIED/KEY_LOCKED: a key that has met
+ * one fault is not given a second chance to leak.
+ */
+enum sr_core_verdict sr_core_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
+				    uint32_t session, uint32_t epoch, uint32_t stream,
+				    const unsigned char *record, uint32_t bytes);
+
+void sr_core_stats_get(const struct sr_core *core, struct sr_core_stats *stats);
+
+SR_END_DECLS
+
+#endif /* SR_CORE_H */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "sr_keyring.h"
+
+#include <stdlib.h>
+
+#include "sr_secret.h"
+
+#define SECRETS_BYTES (SR_KEYS_MAX * SR_SECKEY_BYTES)
+#define PERMISSIONS_KNOWN (((1u << (SR_TYPE_BLIND_MAX + 1u)) - 1u) & ~1u)
+
+struct sr_keyring {
+	uint32_t count;
+	uint32_t ids[SR_KEYS_MAX]; /* beside each other: searched at each request */
+	struct sr_key_info info[SR_KEYS_MAX];
+	unsigned char (*secrets)[SR_SECKEY_BYTES]; /* protected memory */
+};
+
+int sr_keyring_new(struct sr_keyring **ring)
+{
+	struct sr_keyring *r = calloc(1, sizeof *r);
+	void *mem;
+	int ret;
+
+	if (!r)
+		return -ENOMEM;
+
+	ret = sr_secret_alloc(&mem, SECRETS_BYTES);
+	if (ret) {
+		free(r);
+		return ret;
+	}
+	r->secrets = mem;
+	*ring = r;
+	return 0;
+}
+
+void sr_keyring_delete(struct sr_keyring *ring)
+{
+	if (!ring)
+		return;
+
+	sr_secret_free(ring->secrets, SECRETS_BYTES);
+	free(ring);
+}
+
+static bool info_valid(const struct sr_key_info *info)
+{
+	if (info->nonce_mode != SR_NONCE_HEDGED && info->nonce_mode != SR_NONCE_RFC6979)
+		return false;
+	return info->id != 0 && (info->permissions & ~PERMISSIONS_KNOWN) == 0 &&
+	       info->uid_count <= SR_KEY_UIDS_MAX;
+}
+
+int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve *curve,
+		   const struct sr_key_info *info, unsigned char seckey[SR_SECKEY_BYTES])
+{
+	struct sr_key_info *added;
+	int ret = -EINVAL;
+
+	if (!info_valid(info))
+		goto wipe;
+	ret = -EEXIST;
+	if (sr_keyring_find(ring, info->id) >= 0)
+		goto wipe;
+	ret = -ENOSPC;
+	if (ring->count == SR_KEYS_MAX)
+		goto wipe;
+
+	added = &ring->info[ring->count];
+	ret = sr_curve_pubkey(curve, added->pubkey, added->address, seckey);
+	sr_wipe_stack();
+	if (ret)
+		goto wipe;
+
+	added->id = info->id;
+	added->permissions = info->permissions;
+	added->nonce_mode = info->nonce_mode;
+	added->uid_count = info->uid_count;
+	memcpy(added->uids, info->uids, sizeof added->uids);
+	added->any_uid = info->any_uid;
+	added->locked = false;
+
+	memcpy(ring->secrets[ring->count], seckey, SR_SECKEY_BYTES);
+	ring->ids[ring->count] = info->id;
+	ring->count++;
+wipe:
+	sr_wipe(seckey, SR_SECKEY_BYTES);
+	return ret;
+}
+
+int sr_keyring_find(const struct sr_keyring *ring, uint32_t id)
+{
+	for (uint32_t i = 0; i < ring->count; i++)
+		if (ring->ids[i] == id)
+			return (int)i;
+	return -ENOENT;
+}
+
+uint32_t sr_keyring_count(const struct sr_keyring *ring)
+{
+	return ring->count;
+}
+
+const struct sr_key_info *sr_keyring_info(const struct sr_keyring *ring, uint32_t index)
+{
+	return &ring->info[index];
+}
+
+const unsigned char *sr_keyring_secret(const struct sr_keyring *ring, uint32_t index)
+{
+	return ring->secrets[index];
+}
+
+void sr_keyring_lock(struct sr_keyring *ring, uint32_t index)
+{
+	ring->info[index].locked = true;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_keyring.h - the keys of a signing thread and what each may do.
+ *
+ * A fixed table. The secrets lie together in protected memory; everything else
+ * about a key is public. A key that allows nothing, or nobody, signs nothing.
+ */
+#ifndef SR_KEYRING_H
+#define SR_KEYRING_H
+
+#include "sr_base.h"
+#include "sr_ecdsa.h"
+#include "sr_type.h"
+
+#define SR_KEYS_MAX 64u
+#define SR_KEY_UIDS_MAX 8u
+
+enum sr_nonce_mode {
+	SR_NONCE_HEDGED = 1,  /* RFC 6979 with additional entropy: the default */
+	SR_NONCE_RFC6979 = 2, /* deterministic; verified before release */
+};
+
+/* The public side of a key. */
+struct sr_key_info {
+	uint32_t id;          /* 1 .. 2^32-1, chosen by the operator */
+	uint32_t permissions; /* bit (1 << type) for each blind type allowed */
+	uint32_t nonce_mode;  /* enum sr_nonce_mode */
+	uint32_t uid_count;
+	uint32_t uids[SR_KEY_UIDS_MAX]; /* users whose sessions may use it */
+	bool any_uid;         /* every user that the agent admits */
+	bool locked;          /* a check failed: it signs nothing any more */
+	unsigned char pubkey[SR_PUBKEY_BYTES];
+	unsigned char address[20];
+};
+
+struct sr_keyring;
+
+SR_BEGIN_DECLS
+
+/* sr_keyring_new - an empty table. Returns 0, or as sr_secret_alloc(). */
+SR_WARN_UNUSED int sr_keyring_new(struct sr_keyring **ring);
+
+/* sr_keyring_delete - wipe every secret and free; NULL is legal. */
+void sr_keyring_delete(struct sr_keyring *ring);
+
+/*
+ * sr_keyring_add - take over a secret key.
+ *
+ * @info:   id, permissions, nonce mode and users are read; the public key and
+ *          the address are computed.
+ * @seckey: 32 bytes in protected memory; copied, then wiped here, whatever is
+ *          returned.
+ *
+ * Returns 0; -EEXIST (id is taken); -ENOSPC; -EINVAL (id 0, unknown mode or
+ * permission, or the scalar is not a key).
+ */
+SR_WARN_UNUSED int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve *curve,
+				  const struct sr_key_info *info,
+				  unsigned char seckey[SR_SECKEY_BYTES]);
+
+/* sr_keyring_find - index of a key, or -ENOENT. */
+int sr_keyring_find(const struct sr_keyring *ring, uint32_t id);
+
+uint32_t sr_keyring_count(const struct sr_keyring *ring);
+
+/* sr_keyring_info - the public side of key @index, which must be < count. */
+const struct sr_key_info *sr_keyring_info(const struct sr_keyring *ring, uint32_t index);
+
+/* sr_keyring_secret - 32 bytes, borrowed, in protected memory. */
+const unsigned char *sr_keyring_secret(const struct sr_keyring *ring, uint32_t index);
+
+/* sr_keyring_lock - this key signs nothing any more. */
+void sr_keyring_lock(struct sr_keyring *ring, uint32_t index);
+
+SR_END_DECLS
+
+#endif /* SR_KEYRING_H */

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_port.c - arbitrary bytes, and frames that are nearly right, into a port.
+ *
+ *	clang -fsanitize=fuzzer,address,undefined ...            libFuzzer
+ *	cc -fsanitize=address,undefined -DSR_FUZZ_MAIN ...       fuzz_port [seconds [seed]]
+ *
+ * The input is a script: an operation a byte, its operands behind it. Most
+ * operations put a frame into a stream, which is fed in pieces that the script
+ * cuts; so sessions get opened and records signed. Checked besides what the
+ * sanitizers see: output is whole frames of known kinds; a credit is never given
+ * back that was not spent; a port that failed stays silent.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sr_clock.h"
+#include "sr_core.h"
+#include "sr_frame.h"
+#include "sr_keyring.h"
+#include "sr_message.h"
+#include "sr_port.h"
+#include "sr_record.h"
+#include "sr_secret.h"
+#include "sr_type.h"
+
+#define CREDITS 16u
+#define SLOT 256u
+#define STREAM_BYTES 16384u
+#define FIRST (UINT64_MAX - 3)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+struct script {
+	const uint8_t *data;
+	size_t bytes;
+};
+
+/* One run: the port, the stream to it, and what came out. */
+struct run {
+	struct sr_port *port;
+	struct script script;
+	unsigned char stream[STREAM_BYTES];
+	size_t stream_bytes;
+	uint64_t records; /* fed and taken */
+	uint64_t credits; /* given back */
+	uint32_t session; /* the last one that was opened */
+	uint64_t number;  /* about where its numbers are */
+	bool dead;
+	unsigned char output[SR_FRAME_BYTES_MAX];
+	size_t output_bytes;
+};
+
+static struct sr_curve *curve;
+static struct sr_keyring *keys;
+
+static void require(bool condition, const char *what)
+{
+	if (condition)
+		return;
+	fprintf(stderr, "fuzz_port: %s\n", what);
+	abort();
+}
+
+static uint8_t take8(struct script *s)
+{
+	if (s->bytes == 0)
+		return 0;
+	s->bytes--;
+	return *s->data++;
+}
+
+static uint32_t take16(struct script *s)
+{
+	uint32_t low = take8(s);
+
+	return low | (uint32_t)take8(s) << 8;
+}
+
+/* What is wrong with the next frame: mostly nothing, or no session lives long. */
+static uint8_t take_faults(struct script *s)
+{
+	return take8(s) < 16 ? take8(s) : 0;
+}
+
+static void start_keys(void)
+{
+	static const unsigned char seed[32] = { 1 };
+	struct sr_key_info info = { .id = 1,
+				    .permissions = 1u << SR_ECDSA_SHA256 | 1u << SR_BIP340,
+				    .nonce_mode = SR_NONCE_HEDGED,
+				    .any_uid = true };
+	unsigned char seckey[SR_SECKEY_BYTES];
+
+	memset(seckey, 0x2a, sizeof seckey);
+	require(sr_curve_new(&curve, seed) == 0 && sr_keyring_new(&keys) == 0 &&
+			sr_keyring_add(keys, curve, &info, seckey) == 0,
+		"cannot start");
+}
+
+static void put_frame(struct run *run, uint32_t kind, uint32_t session, uint32_t epoch,
+		      const void *payload, uint32_t bytes)
+{
+	unsigned char *at = run->stream + run->stream_bytes;
+
+	if (STREAM_BYTES - run->stream_bytes < SR_FRAME_HEADER_BYTES + bytes)
+		return;
+	if (bytes)
+		memcpy(at + SR_FRAME_HEADER_BYTES, payload, bytes);
+	run->stream_bytes += sr_frame_put(at, kind, session, epoch, bytes);
+}
+
+static void put_open(struct run *run)
+{
+	struct script *s = &run->script;
+	unsigned char payload[SR_OPEN_BYTES];
+	uint8_t how = take_faults(s);
+	struct sr_open_request request = {
+		.token = { take8(s) & 3, 0 },
+		.first = FIRST,
+		.next = how & 4 ? take16(s) : 0,
+		.depth = how & 8 ? take8(s) : 4,
+		.slot_bytes = how & 16 ? take16(s) : SLOT,
+		.uid = how >> 5 & 1,
+		.flags = how >> 6,
+	};
+
+	sr_open_put(payload, &request);
+	put_frame(run, SR_FRAME_OPEN, 0, how ? take8(s) : 1, payload, sizeof payload);
+}
+
+static void put_data(struct run *run)
+{
+	struct script *s = &run->script;
+	unsigned char record[SR_SUB_BYTES_MAX] = { 0 };
+	unsigned char *request = record + SR_SUB_BODY;
+	uint8_t how = take_faults(s), drift = take8(s);
+	uint32_t bytes = how & 1 && how & 2 ? take16(s) % sizeof record : SLOT;
+	uint64_t n = how & 4 ? take16(s) : run->number;
+
+	/* A gap now and then, and a repeat of a number that may have been passed. */
+	if (drift < 16)
+		n += drift & 3;
+	else if (drift < 48 && n > 4)
+		n -= drift & 3;
+	else
+		run->number = n + 1;
+	sr_put64(record, FIRST + n);
+	record[SR_SUB_KIND] = SR_KIND_UNSEALED;
+	sr_put32(request + SR_REQ_KEY, how & 8 ? take8(s) : 1);
+	sr_put16(request + SR_REQ_TYPE, how & 16 ? take8(s) : SR_ECDSA_SHA256);
+	sr_put16(request + SR_REQ_BODY_BYTES, (uint16_t)(how & 32 ? take16(s) : 4));
+	if (how & 64)
+		record[take8(s)] ^= take8(s);
+	put_frame(run, SR_FRAME_DATA, how & 128 ? take16(s) : run->session, how ? take8(s) : 1,
+		  record, bytes);
+}
+
+static void put_raw(struct run *run)
+{
+	struct script *s = &run->script;
+	size_t bytes = take8(s);
+
+	for (; bytes && run->stream_bytes < STREAM_BYTES; bytes--)
+		run->stream[run->stream_bytes++] = take8(s);
+}
+
+static void feed(struct run *run, size_t bytes)
+{
+	if (bytes > run->stream_bytes)
+		bytes = run->stream_bytes;
+	if (sr_port_feed(run->port, run->stream, bytes))
+		run->dead = true;
+	else
+		require(!run->dead, "a port that failed was fed again");
+	run->stream_bytes -= bytes;
+	memmove(run->stream, run->stream + bytes, run->stream_bytes);
+}
+
+static void look_at(struct run *run, const struct sr_frame *frame)
+{
+	switch (frame->kind) {
+	case SR_FRAME_REPLY:
+		require(frame->payload_bytes == SR_CMP_BYTES, "a reply's length");
+		run->credits++;
+		break;
+	case SR_FRAME_CREDIT:
+		require(frame->payload_bytes == SR_CREDIT_BYTES, "a credit's length");
+		run->credits += sr_get32(frame->payload);
+		break;
+	case SR_FRAME_OPENED:
+		if (frame->session && frame->session != run->session) {
+			run->session = frame->session;
+			run->number = 0;
+		}
+		break;
+	case SR_FRAME_HELLO:
+	case SR_FRAME_STATUS:
+	case SR_FRAME_END:
+		break;
+	default:
+		require(false, "a kind that a signer does not send");
+	}
+	require(run->credits <= run->records, "more credits than records");
+}
+
+static void drain(struct run *run, size_t most)
+{
+	const void *data;
+	size_t bytes = sr_port_output(run->port, &data);
+
+	if (bytes > most)
+		bytes = most;
+	while (bytes) {
+		size_t room = sizeof run->output - run->output_bytes;
+		size_t part = bytes < room ? bytes : room;
+		struct sr_frame frame;
+
+		memcpy(run->output + run->output_bytes, data, part);
+		run->output_bytes += part;
+		while (sr_frame_cut(&frame, run->output, run->output_bytes) == 0) {
+			look_at(run, &frame);
+			run->output_bytes -= frame.bytes;
+			memmove(run->output, run->output + frame.bytes, run->output_bytes);
+		}
+		sr_port_sent(run->port, part);
+		bytes = sr_port_output(run->port, &data);
+		most -= part;
+		if (bytes > most)
+			bytes = most;
+	}
+}
+
+static void begin(struct run *run)
+{
+	if (take8(&run->script) & 1)
+		sr_port_end(run->port);
+	sr_port_begin(run->port);
+	run->dead = false;
+	run->records = run->credits = 0;
+	run->stream_bytes = run->output_bytes = 0;
+}
+
+static void step(struct run *run)
+{
+	uint8_t op = take8(&run->script);
+
+	switch (op & 15) {
+	case 0:
+		if (op >> 4 == 0)
+			put_raw(run);
+		break;
+	case 1:
+	case 2:
+		put_open(run);
+		break;
+	case 3:
+		put_frame(run, SR_FRAME_STATUS, 0, 0, NULL, 0);
+		break;
+	case 4:
+		put_frame(run, SR_FRAME_END, run->session, op >> 4, NULL, 0);
+		break;
+	case 5:
+		run->records += sr_port_sign(run->port, take8(&run->script) & 7);
+		break;
+	case 6:
+		drain(run, take16(&run->script));
+		break;
+	case 7:
+		feed(run, take8(&run->script));
+		break;
+	case 8:
+		feed(run, STREAM_BYTES);
+		run->records += sr_port_sign(run->port, 99);
+		drain(run, SIZE_MAX);
+		break;
+	case 9:
+		if (op >> 4 == 0 || run->dead)
+			begin(run);
+		break;
+	default:
+		put_data(run);
+		break;
+	}
+	require(sr_port_waiting(run->port) <= CREDITS, "more records wait than were granted");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	static struct run run;
+	struct sr_core_config core_config = {
+		.sessions_max = 3,
+		.depth_max = 8,
+		.slot_bytes_max = SLOT,
+		.unsealed = true,
+	};
+	struct sr_port_config port_config = {
+		.stream = 1,
+		.credit_records = CREDITS,
+		.slot_bytes_max = SLOT,
+		.sessions_max = 3,
+		.write_bytes_max = 4096,
+	};
+	struct sr_core *core;
+
+	if (!keys)
+		start_keys();
+	core_config.keys = keys;
+	require(sr_core_new(&core, &core_config) == 0, "no core");
+	memset(&run, 0, sizeof run);
+	port_config.core = core;
+	require(sr_port_new(&run.port, &port_config) == 0, "no port");
+
+	run.script = (struct script){ data, bytes };
+	sr_port_begin(run.port);
+	while (run.script.bytes)
+		step(&run);
+	drain(&run, SIZE_MAX);
+	sr_port_delete(run.port);
+	sr_core_delete(core);
+	return 0;
+}
+
+#ifdef SR_FUZZ_MAIN
+/* xorshift64; a seed of 0 would give nothing but zeros */
+static uint64_t random64(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
+	uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252u;
+	uint64_t until_ns = sr_now_ns() + seconds * SR_NS_PER_S;
+	static uint8_t input[4096];
+	uint64_t runs = 0;
+
+	for (; sr_now_ns() < until_ns; runs++) {
+		uint64_t seed = state;
+		size_t bytes = random64(&state) % sizeof input;
+
+		for (size_t i = 0; i < bytes; i++)
+			input[i] = (uint8_t)(random64(&state) >> 32);
+		/* Where to start again, given as the second argument. */
+		if (runs % 1000 == 0)
+			fprintf(stderr, "fuzz_port: run %llu, seed %llu\n",
+				(unsigned long long)runs, (unsigned long long)seed);
+		(void)LLVMFuzzerTestOneInput(input, bytes);
+	}
+	printf("fuzz_port: %llu runs, nothing found\n", (unsigned long long)runs);
+	sr_keyring_delete(keys);
+	sr_curve_delete(curve);
+	return 0;
+}
+#endif
