@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "sr_agent.h"
+#include "sr_config.h"
+#include "sr_frame.h"
+#include "sr_host.h"
+#include "sr_region.h"
+#include "sr_version.h"
+
+static struct sr_agent *running;
+
+static void on_signal(int number)
+{
+	(void)number;
+	sr_agent_stop(running);
+}
+
+static void log_line(void *arg, const char *text)
+{
+	(void)arg;
+	(void)fprintf(stderr, "sigring-agent: %s\n", text);
+}
+
+static int set_io(void *target, const char *value, const struct sr_option *o,
+		  struct sr_reason *why)
+{
+	if (strcmp(value, "direct") && strcmp(value, "uring"))
+		return sr_reason_set(why, -EINVAL, "%s must be direct or uring, not `%s`", o->name,
+				     value);
+	*(bool *)target = !strcmp(value, "uring");
+	return 0;
+}
+
+static struct sr_agent_config config;
+static struct sr_address signer;
+static bool uring;
+static bool only_check;
+
+static const struct sr_option options[] = {
+	{ "signer", "ADDRESS", "where the signer listens: unix:PATH or vsock:CID:PORT",
+	  sr_set_address, &signer, 0, 0 },
+	{ "socket", "PATH", "where trading processes attach (/run/sigring/agent.sock)",
+	  sr_set_socket, &config.listen, 0, 0 },
+	{ "socket-mode", "OCTAL", "permission bits of that socket (0660)", sr_set_mode,
+	  &config.listen_mode, 0, 0 },
+	{ "allow-uid", "USER", "admit this user, a name or a number; may be repeated; `any`",
+	  sr_set_uid, &config, 0, 0 },
+	{ "clients-max", "N", "processes attached at once (64)", sr_set_u32, &config.clients_max, 1,
+	  SR_AGENT_CLIENTS_MAX },
+	{ "sessions-max", "N", "sessions over all processes (256)", sr_set_u32,
+	  &config.sessions_max, 1, SR_SESSIONS_MAX },
+	{ "depth-max", "N", "requests in flight that a session may ask for (4096)", sr_set_pow2,
+	  &config.depth_max, SR_DEPTH_MIN, SR_DEPTH_MAX },
+	{ "slot-bytes-max", "N", "submission slot that a process may ask for (4224)", sr_set_lines,
+	  &config.slot_bytes_max, SR_SUB_BYTES_MIN, SR_SUB_BYTES_MAX },
+	{ "write-bytes-max", "N", "longest write on the stream (4096)", sr_set_u32,
+	  &config.write_bytes_max, 512, SR_WRITE_BYTES_MAX },
+	{ "turn-records", "N", "records taken from one session in a turn (4)", sr_set_u32,
+	  &config.turn_records, 1, SR_DEPTH_MAX },
+	{ "io", "direct|uring", "how the stream is driven (direct)", set_io, &uring, 0, 0 },
+	{ "cpu", "N", "pin the polling thread", sr_set_cpu, &config.cpu, 0, 0 },
+	{ "wait", "POLICY", "auto, spin, yield or block (auto)", sr_set_wait, &config.wait, 0, 0 },
+	{ "no-huge-pages", NULL, "do not try 2 MiB pages", sr_set_false, &config.huge_pages, 0, 0 },
+	{ "check", NULL, "judge configuration and host, start nothing", sr_set_true, &only_check, 0,
+	  0 },
+};
+
+static const struct sr_program program = {
+	.name = "sigring-agent",
+	.purpose = "Moves order records between trading processes and a signer.",
+	.operands = "",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+};
+
+static int check(void)
+{
+	struct sr_host_check c = { .out = stdout };
+	struct sr_geometry g = { config.sessions_max < SR_REGION_SESSIONS_MAX ?
+					 config.sessions_max :
+					 SR_REGION_SESSIONS_MAX,
+				 config.depth_max, SR_CMP_BYTES };
+	uint64_t bytes = sr_region_bytes(&g) * ((config.sessions_max + g.sessions - 1) / g.sessions);
+
+	sr_host_check_users(&c, &config);
+	sr_host_check_socket(&c, config.listen.text);
+	sr_host_check_memlock(&c, bytes);
+	if (config.huge_pages)
+		sr_host_check_huge_pages(&c, bytes * 4); /* the clients' regions too */
+	sr_host_check_cpu(&c, "polling thread", config.cpu);
+	sr_host_check_cores(&c, config.loops);
+	sr_host_check_clock(&c);
+	return sr_host_check_end(&c);
+}
+
+static int make_transport(struct sr_transport **transport, struct sr_reason *why)
+{
+	int ret = uring ? sr_stream_uring_new(transport, &signer) : sr_stream_new(transport, &signer);
+
+	if (ret < 0)
+		return sr_reason_set(why, ret, "cannot use --io %s here: %s; use --io direct",
+				     uring ? "uring" : "direct", strerror(-ret));
+	return 0;
+}
+
+static int fail(const struct sr_reason *why)
+{
+	(void)fprintf(stderr, "sigring-agent: %s\n", why->text);
+	return why->error == -EINVAL ? 2 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct sr_transport *transport;
+	struct sr_reason why = { 0, "" };
+	int operand;
+
+	sr_agent_config_init(&config);
+	config.loops = 3; /* trading thread, agent, signer */
+	(void)!sr_set_socket(&config.listen, "/run/sigring/agent.sock", NULL, &why);
+	operand = sr_config_args(&program, argc, argv, &why);
+	if (operand < 0)
+		return fail(&why);
+	if (operand < argc || !signer.bytes) {
+		(void)sr_reason_set(&why, -EINVAL,
+				    operand < argc ? "unexpected argument `%s`" :
+						     "--signer ADDRESS is missing%s",
+				    operand < argc ? argv[operand] : "");
+		return fail(&why);
+	}
+	if (only_check)
+		return check();
+	if (!config.uid_count && !config.any_uid)
+		config.uids[config.uid_count++] = (uint32_t)geteuid();
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)signal(SIGPIPE, SIG_IGN);
+	config.log = log_line;
+	(void)fprintf(stderr, "sigring-agent: %s\n", SR_UNSEALED_NOTICE);
+	if (make_transport(&transport, &why) < 0 ||
+	    sr_agent_new(&running, &config, transport, &why) < 0)
+		return fail(&why);
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)fprintf(stderr, "sigring-agent: ready at %s, signer at %s\n", config.listen.text + 5,
+		      signer.text);
+	operand = sr_agent_run(running);
+	if (operand < 0)
+		(void)fprintf(stderr, "sigring-agent: cannot start a thread: %s\n", strerror(-operand));
+	sr_agent_delete(running);
+	return operand < 0 ? 1 : 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_agent.h - the host agent: attach server and polling loop.
+ *
+ * Two threads. The attach thread is cold: it accepts processes, judges their
+ * regions, opens and closes their sessions, answers status, logs. The polling
+ * thread only moves records between the regions and one stream to a signer; it
+ * takes no lock and allocates nothing. They talk through two mailboxes.
+ *
+ * The agent is trusted with nothing: it sees records, never what is in them, and
+ * includes nothing outside ring/core.
+ */
+#ifndef SR_AGENT_H
+#define SR_AGENT_H
+
+#include "sr_address.h"
+#include "sr_base.h"
+#include "sr_reason.h"
+#include "sr_transport.h"
+#include "sr_wait.h"
+
+#define SR_AGENT_UIDS_MAX 64u
+#define SR_AGENT_CLIENTS_MAX 1024u
+
+struct sr_agent_config {
+	struct sr_address listen; /* the attach socket, unix: */
+	unsigned int listen_mode; /* permission bits of its file */
+	uint32_t uid_count;
+	uint32_t uids[SR_AGENT_UIDS_MAX]; /* who may attach; empty = nobody */
+	bool any_uid;
+	uint32_t clients_max;
+	uint32_t sessions_max;    /* over all clients */
+	uint32_t depth_max;
+	uint32_t slot_bytes_max;
+	uint32_t write_bytes_max; /* <= SR_WRITE_BYTES_MAX */
+	uint32_t turn_records;    /* cap of one session in one turn */
+	int cpu;                  /* of the polling thread, -1 = not pinned */
+	enum sr_wait_policy wait;
+	unsigned int loops;       /* spinning loops of the machine, for AUTO */
+	bool huge_pages;
+	bool mlock;
+	/* Cold events, one line each, from the attach thread; may be NULL. */
+	void (*log)(void *arg, const char *text);
+	void *log_arg;
+};
+
+struct sr_agent;
+
+SR_BEGIN_DECLS
+
+/* sr_agent_config_init - defaults: no uid, 64 clients, 256 sessions. */
+void sr_agent_config_init(struct sr_agent_config *config);
+
+/*
+ * sr_agent_new - allocate everything and listen.
+ *
+ * @transport: taken over, also on failure.
+ * Returns 0 or -errno with a reason.
+ */
+SR_WARN_UNUSED int sr_agent_new(struct sr_agent **agent, const struct sr_agent_config *config,
+				struct sr_transport *transport, struct sr_reason *why);
+
+/*
+ * sr_agent_run - start the attach thread and poll on this one until
+ * sr_agent_stop(). Returns 0, or -errno when the thread could not be started.
+ */
+SR_WARN_UNUSED int sr_agent_run(struct sr_agent *agent);
+
+/* sr_agent_stop - have sr_agent_run() return. Async-signal-safe. */
+void sr_agent_stop(struct sr_agent *agent);
+
+void sr_agent_delete(struct sr_agent *agent);
+
+SR_END_DECLS
+
+#endif /* SR_AGENT_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sr_stream.h"
+
+int sr_stream_connect(struct sr_stream *s)
+{
+	struct pollfd p;
+	socklen_t len = sizeof(int);
+	int error = 0;
+
+	if (s->up)
+		return 0;
+	if (s->fd < 0) {
+		s->fd = sr_address_connect(&s->address);
+		if (s->fd < 0) {
+			int ret = s->fd;
+
+			s->fd = -1;
+			return ret == -EAGAIN ? -ECONNREFUSED : ret;
+		}
+	}
+	p = (struct pollfd){ .fd = s->fd, .events = POLLOUT };
+	if (poll(&p, 1, 0) <= 0)
+		return -EAGAIN;
+	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		error = errno;
+	if (error) {
+		sr_stream_close(s);
+		return -error;
+	}
+	s->up = true;
+	return 0;
+}
+
+void sr_stream_close(struct sr_stream *s)
+{
+	if (s->fd >= 0)
+		(void)close(s->fd);
+	s->fd = -1;
+	s->up = false;
+}
+
+static struct sr_stream *stream_of(struct sr_transport *t)
+{
+	return (struct sr_stream *)(void *)t;
+}
+
+static int direct_connect(struct sr_transport *t)
+{
+	return sr_stream_connect(stream_of(t));
+}
+
+static ssize_t direct_send(struct sr_transport *t, const void *data, size_t bytes)
+{
+	ssize_t n = send(stream_of(t)->fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	return n;
+}
+
+static ssize_t direct_recv(struct sr_transport *t, void *data, size_t bytes)
+{
+	ssize_t n = recv(stream_of(t)->fd, data, bytes, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	return n ? n : -ECONNRESET;
+}
+
+static void direct_hangup(struct sr_transport *t)
+{
+	sr_stream_close(stream_of(t));
+}
+
+static int direct_wait_fd(const struct sr_transport *t)
+{
+	return ((const struct sr_stream *)(const void *)t)->fd;
+}
+
+static void direct_destroy(struct sr_transport *t)
+{
+	sr_stream_close(stream_of(t));
+	free(t);
+}
+
+static const struct sr_transport_ops direct_ops = {
+	.name = "direct",
+	.connect = direct_connect,
+	.send = direct_send,
+	.recv = direct_recv,
+	.hangup = direct_hangup,
+	.wait_fd = direct_wait_fd,
+	.destroy = direct_destroy,
+};
+
+int sr_stream_new(struct sr_transport **transport, const struct sr_address *address)
+{
+	struct sr_stream *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return -ENOMEM;
+	s->transport.ops = &direct_ops;
+	s->address = *address;
+	s->fd = -1;
+	*transport = &s->transport;
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_stream.h - what the two socket transports have in common: the socket.
+ */
+#ifndef SR_STREAM_H
+#define SR_STREAM_H
+
+#include "sr_transport.h"
+
+struct sr_stream {
+	struct sr_transport transport; /* first */
+	struct sr_address address;
+	int fd; /* -1 without a connection */
+	bool up;
+};
+
+/* sr_stream_connect - see sr_transport_ops.connect. */
+int sr_stream_connect(struct sr_stream *stream);
+
+/* sr_stream_close - drop the connection, if there is one. */
+void sr_stream_close(struct sr_stream *stream);
+
+#endif /* SR_STREAM_H */
