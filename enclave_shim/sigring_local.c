@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sr_agent.h"
+#include "sr_host.h"
+#include "sr_local.h"
+#include "sr_region.h"
+#include "sr_signer_options.h"
+#include "sr_version.h"
+
+static struct sr_agent *running;
+static struct sr_agent_config config;
+static struct sr_signer_config signer_config;
+static bool only_check;
+
+static const struct sr_option options[] = {
+	{ "socket", "PATH", "where trading processes attach (/run/sigring/agent.sock)",
+	  sr_set_socket, &config.listen, 0, 0 },
+	{ "socket-mode", "OCTAL", "permission bits of that socket (0660)", sr_set_mode,
+	  &config.listen_mode, 0, 0 },
+	{ "allow-uid", "USER", "admit this user, a name or a number; may be repeated; `any`",
+	  sr_set_uid, &config, 0, 0 },
+	{ "clients-max", "N", "processes attached at once (64)", sr_set_u32, &config.clients_max, 1,
+	  SR_AGENT_CLIENTS_MAX },
+	{ "sessions-max", "N", "sessions over all processes (256)", sr_set_u32,
+	  &config.sessions_max, 1, SR_SESSIONS_MAX },
+	{ "turn-records", "N", "records taken from one session in a turn (4)", sr_set_u32,
+	  &config.turn_records, 1, SR_DEPTH_MAX },
+	SR_SIGNER_OPTIONS(signer_config),
+	{ "cpu", "N", "pin the polling and signing thread", sr_set_cpu, &config.cpu, 0, 0 },
+	{ "wait", "POLICY", "auto, spin, yield or block (auto)", sr_set_wait, &config.wait, 0, 0 },
+	{ "no-huge-pages", NULL, "do not try 2 MiB pages", sr_set_false, &config.huge_pages, 0, 0 },
+	{ "check", NULL, "judge configuration and host, start nothing", sr_set_true, &only_check, 0,
+	  0 },
+};
+
+static const struct sr_program program = {
+	.name = "sigring-local",
+	.purpose = "Agent and signer in one process: isolates processes and users, not root.",
+	.operands = "",
+	.options = options,
+	.option_count = sizeof options / sizeof options[0],
+};
+
+static void on_signal(int number)
+{
+	(void)number;
+	sr_agent_stop(running);
+}
+
+static void log_line(void *arg, const char *text)
+{
+	(void)arg;
+	(void)fprintf(stderr, "sigring-local: %s\n", text);
+}
+
+static int fail(const struct sr_reason *why)
+{
+	(void)fprintf(stderr, "sigring-local: %s\n", why->text);
+	return why->error == -EINVAL ? 2 : 1;
+}
+
+static int check(void)
+{
+	struct sr_host_check c = { .out = stdout };
+	struct sr_geometry g = { 1, config.depth_max, SR_CMP_BYTES };
+	uint64_t bytes = sr_region_bytes(&g) * config.sessions_max;
+	struct sr_signer signer;
+	struct sr_reason why = { 0, "" };
+
+	sr_host_check_users(&c, &config);
+	sr_host_check_socket(&c, config.listen.text);
+	sr_host_check_memlock(&c, bytes + 512u * 1024u);
+	if (config.huge_pages)
+		sr_host_check_huge_pages(&c, bytes * 4);
+	sr_host_check_cpu(&c, "polling and signing thread", config.cpu);
+	sr_host_check_cores(&c, config.loops);
+	sr_host_check_clock(&c);
+	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0) {
+		sr_host_check_line(&c, 2, "keys: %s", why.text);
+	} else {
+		sr_host_check_line(&c, 0, "keys: %u loaded from %s", sr_keyring_count(signer.keys),
+				   signer_config.keys);
+		sr_signer_delete(&signer);
+	}
+	return sr_host_check_end(&c);
+}
+
+static int start(struct sr_signer *signer, struct sr_reason *why)
+{
+	struct sr_transport *transport;
+	struct sr_port *port;
+	int ret = sr_signer_port(signer, &port, 0);
+
+	if (ret == 0)
+		ret = sr_local_new(&transport, port);
+	if (ret < 0)
+		return sr_reason_set(why, ret, "cannot make a port: %s", strerror(-ret));
+	return sr_agent_new(&running, &config, transport, why);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct sr_signer signer;
+	struct sr_reason why = { 0, "" };
+	int operand;
+
+	sr_agent_config_init(&config);
+	sr_signer_config_init(&signer_config);
+	(void)!sr_set_socket(&config.listen, "/run/sigring/agent.sock", NULL, &why);
+	operand = sr_config_args(&program, argc, argv, &why);
+	if (operand >= 0 && operand < argc)
+		operand = sr_reason_set(&why, -EINVAL, "unexpected argument `%s`", argv[operand]);
+	if (operand < 0)
+		return fail(&why);
+	config.depth_max = signer_config.depth_max;
+	config.slot_bytes_max = signer_config.slot_bytes_max;
+	if (only_check)
+		return check();
+	if (!config.uid_count && !config.any_uid)
+		config.uids[config.uid_count++] = (uint32_t)geteuid();
+	(void)signal(SIGPIPE, SIG_IGN);
+	config.log = log_line;
+	(void)fprintf(stderr, "sigring-local: %s\n", SR_UNSEALED_NOTICE);
+	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
+		return fail(&why);
+	if (start(&signer, &why) < 0) {
+		sr_signer_delete(&signer);
+		return fail(&why);
+	}
+	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)fprintf(stderr, "sigring-local: ready at %s with %u key%s\n", config.listen.text + 5,
+		      sr_keyring_count(signer.keys),
+		      sr_keyring_count(signer.keys) == 1 ? "" : "s");
+	operand = sr_agent_run(running);
+	if (operand < 0)
+		(void)fprintf(stderr, "sigring-local: cannot start a thread: %s\n", strerror(-operand));
+	sr_agent_delete(running);
+	sr_signer_delete(&signer);
+	return operand < 0 ? 1 : 0;
+}

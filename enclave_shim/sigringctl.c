@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "sr_ctl_key.h"
+#include "sr_ctl_status.h"
+#include "sr_version.h"
+
+static const struct {
+	const char *name;
+	const char *purpose;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "status", "what the agent of this host says of itself", sr_ctl_status },
+	{ "key", "make, import and show development keys", sr_ctl_key },
+};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static int usage(FILE *out, int code)
+{
+	(void)fprintf(out, "usage: sigringctl COMMAND [options]\n\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
+	(void)fprintf(out, "\nsigringctl COMMAND --help tells more; --version prints the version.\n"
+			   SR_UNSEALED_NOTICE "\n");
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage(stderr, 2);
+	if (!strcmp(argv[1], "--help"))
+		return usage(stdout, 0);
+	if (!strcmp(argv[1], "--version")) {
+		(void)printf("sigringctl %s\n", SR_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	(void)fprintf(stderr, "sigringctl: no such command: %s (see sigringctl --help)\n", argv[1]);
+	return 2;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sr_clock.h"
+#include "sr_serve.h"
+
+#define IN_BYTES (64u * 1024u)
+#define ACCEPT_TURNS 256u
+#define IDLE_TURNS 256u /* before a blocking loop goes to sleep */
+#define SLEEP_MS 100
+
+struct stream {
+	int fd; /* -1 when free */
+	struct sr_port *port;
+};
+
+struct sr_serve {
+	struct sr_serve_config config;
+	enum sr_wait_policy wait;
+	int listen_fd;
+	uint32_t stopping;
+	uint32_t turns;
+	uint32_t idle_turns;
+	size_t send_bytes_max;
+	struct stream streams[SR_SERVE_STREAMS_MAX];
+	unsigned char in[IN_BYTES];
+};
+
+void sr_serve_config_init(struct sr_serve_config *config)
+{
+	memset(config, 0, sizeof *config);
+	config->listen_mode = 0660;
+	config->turn_records = 1;
+	config->cpu = -1;
+	config->loops = 3;
+}
+
+int sr_serve_new(struct sr_serve **serve, const struct sr_serve_config *config,
+		 struct sr_signer *signer, struct sr_reason *why)
+{
+	struct sr_serve *s = calloc(1, sizeof *s);
+	int ret = 0;
+
+	if (!s)
+		return sr_reason_set(why, -ENOMEM, "out of memory");
+	s->config = *config;
+	s->listen_fd = -1;
+	s->send_bytes_max = signer->config.write_bytes_max;
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++)
+		s->streams[i].fd = -1;
+	for (uint32_t i = 0; ret == 0 && i < SR_SERVE_STREAMS_MAX; i++)
+		ret = sr_signer_port(signer, &s->streams[i].port, i);
+	if (ret < 0)
+		(void)sr_reason_set(why, ret, "cannot make a port: %s", strerror(-ret));
+	if (ret == 0) {
+		s->listen_fd = sr_address_listen(&config->listen, SOCK_STREAM, config->listen_mode,
+						 why);
+		ret = s->listen_fd < 0 ? s->listen_fd : 0;
+	}
+	if (ret < 0) {
+		sr_serve_delete(s);
+		return ret;
+	}
+	*serve = s;
+	return 0;
+}
+
+static void note(struct sr_serve *s, const char *text)
+{
+	if (s->config.log)
+		s->config.log(s->config.log_arg, text);
+}
+
+static void drop_stream(struct sr_serve *s, struct stream *t, const char *why)
+{
+	(void)close(t->fd);
+	t->fd = -1;
+	sr_port_end(t->port);
+	note(s, why);
+}
+
+/* When every place is taken a new agent waits in the listener's queue. */
+static bool accept_stream(struct sr_serve *s)
+{
+	struct stream *t = NULL;
+
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX && !t; i++)
+		if (s->streams[i].fd < 0)
+			t = &s->streams[i];
+	if (!t)
+		return false;
+	t->fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (t->fd < 0) {
+		t->fd = -1;
+		return false;
+	}
+	sr_port_begin(t->port);
+	note(s, "an agent connected");
+	return true;
+}
+
+static bool read_stream(struct sr_serve *s, struct stream *t)
+{
+	ssize_t n = recv(t->fd, s->in, sizeof s->in, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n <= 0)
+		drop_stream(s, t, "an agent hung up; its sessions wait to be resumed");
+	else if (sr_port_feed(t->port, s->in, (size_t)n) < 0)
+		drop_stream(s, t, "an agent broke the frame protocol and was cut off");
+	return true;
+}
+
+static bool write_stream(struct sr_serve *s, struct stream *t)
+{
+	const void *data;
+	size_t bytes = sr_port_output(t->port, &data);
+	ssize_t n;
+
+	if (bytes == 0)
+		return false;
+	if (bytes > s->send_bytes_max)
+		bytes = s->send_bytes_max;
+	n = send(t->fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n < 0) {
+		drop_stream(s, t, "an agent hung up; its sessions wait to be resumed");
+		return true;
+	}
+	sr_port_sent(t->port, (size_t)n);
+	return true;
+}
+
+static bool turn(struct sr_serve *s)
+{
+	bool did = false;
+
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++) {
+		struct stream *t = &s->streams[i];
+
+		if (t->fd < 0)
+			continue;
+		did |= read_stream(s, t);
+		if (t->fd < 0)
+			continue;
+		did |= sr_port_sign(t->port, s->config.turn_records) > 0;
+		did |= write_stream(s, t);
+	}
+	if (s->turns++ % ACCEPT_TURNS == 0)
+		did |= accept_stream(s);
+	return did;
+}
+
+static void sleep_on_fds(struct sr_serve *s)
+{
+	struct pollfd fds[SR_SERVE_STREAMS_MAX + 1];
+	nfds_t count = 0;
+
+	fds[count++] = (struct pollfd){ .fd = s->listen_fd, .events = POLLIN };
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++) {
+		const void *data;
+		short events = POLLIN;
+
+		if (s->streams[i].fd < 0)
+			continue;
+		if (sr_port_output(s->streams[i].port, &data))
+			events |= POLLOUT;
+		fds[count++] = (struct pollfd){ .fd = s->streams[i].fd, .events = events };
+	}
+	(void)poll(fds, count, SLEEP_MS);
+	s->turns = 0; /* the next turn accepts */
+}
+
+static void idle(struct sr_serve *s)
+{
+	switch (s->wait) {
+	case SR_WAIT_BLOCK:
+		if (s->idle_turns++ > IDLE_TURNS)
+			sleep_on_fds(s);
+		break;
+	case SR_WAIT_YIELD:
+		(void)sched_yield();
+		break;
+	case SR_WAIT_AUTO:
+	case SR_WAIT_SPIN:
+		sr_pause();
+		break;
+	}
+}
+
+void sr_serve_run(struct sr_serve *s)
+{
+	cpu_set_t set;
+
+	if (s->config.cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET((unsigned int)s->config.cpu, &set);
+		if (sched_setaffinity(0, sizeof set, &set) < 0)
+			note(s, "WARNING: cannot pin the signing thread: the CPU does not exist or "
+				"is not allowed; see --check");
+	}
+	s->wait = sr_wait_resolve(s->config.wait, s->config.loops);
+	while (!sr_load32_relaxed(&s->stopping)) {
+		if (turn(s))
+			s->idle_turns = 0;
+		else
+			idle(s);
+	}
+}
+
+void sr_serve_stop(struct sr_serve *s)
+{
+	sr_store32_relaxed(&s->stopping, 1);
+}
+
+void sr_serve_delete(struct sr_serve *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++) {
+		if (s->streams[i].fd >= 0)
+			(void)close(s->streams[i].fd);
+		sr_port_delete(s->streams[i].port);
+	}
+	if (s->listen_fd >= 0)
+		(void)close(s->listen_fd);
+	free(s);
+}
