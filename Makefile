@@ -74,7 +74,7 @@ O_shim   := $(call objects,enclave_shim,$(SHIM))
 O_replay := $(call objects,bench,$(REPLAY))
 
 SO       := libsigring.so.0
-PROGRAMS := sigring-agent sigring-enclave sigring-local sigringctl
+PROGRAMS := sigring-agent sigring-enclave sigring-local sigringctl sigring-replay
 L_client := -lnuma -lpthread
 L_crypto := -lsecp256k1 -lcrypto
 L_agent  := -luring

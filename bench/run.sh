@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# make run: orders of examples/orders.jsonl through the ring to a signer and back.
+#
+#   bench/run.sh BUILD [SPLIT]
+#
+# Makes a private directory with a fresh development key, starts sigring-local (or,
+# with SPLIT=1, sigring-agent and sigring-enclave), replays, verifies, stops.
+set -eu
+bin=$1
+split=${2:-}
+dir=$(mktemp -d)
+pids=
+stop() {
+	for pid in $pids; do kill "$pid" 2>/dev/null || :; done
+	for pid in $pids; do wait "$pid" 2>/dev/null || :; done
+	rm -rf "$dir"
+}
+trap stop EXIT
+trap 'exit 130' INT TERM
+
+cpu_of() { # the N-th CPU that we may use, or nothing
+	local list
+	list=$(taskset -cp $$ 2>/dev/null | sed 's/.*: //')
+	local cpus=()
+	local IFS=,
+	for part in $list; do
+		if [[ $part == *-* ]]; then
+			IFS=' ' read -r -a more <<<"$(seq -s ' ' "${part%-*}" "${part#*-}")"
+			cpus+=("${more[@]}")
+		else
+			cpus+=("$part")
+		fi
+	done
+	[ "${#cpus[@]}" -ge 2 ] && [ "${#cpus[@]}" -gt "$1" ] && echo "${cpus[$1]}" || :
+}
+on_cpu() { local c; c=$(cpu_of "$1"); [ -z "$c" ] || echo "--cpu $c"; }
+
+mkdir -m 700 "$dir/keys"
+"$bin/sigringctl" key generate --id 1 --out "$dir/keys/1.key" \
+	--permit ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340 >/dev/null 2>"$dir/log"
+"$bin/sigringctl" key public "$dir/keys/1.key" >"$dir/public"
+# One loop a core: the trading thread has the first one, the others share the rest.
+if [ -n "$split" ]; then
+	"$bin/sigring-enclave" --listen "unix:$dir/signer.sock" --keys "$dir/keys" \
+		$(on_cpu 1) 2>>"$dir/log" &
+	pids="$pids $!"
+	"$bin/sigring-agent" --signer "unix:$dir/signer.sock" --socket "$dir/agent.sock" \
+		$(on_cpu 2) 2>>"$dir/log" &
+	pids="$pids $!"
+else
+	"$bin/sigring-local" --socket "$dir/agent.sock" --keys "$dir/keys" \
+		$(on_cpu 1) 2>>"$dir/log" &
+	pids="$pids $!"
+fi
+code=0
+"$bin/sigring-replay" --socket "$dir/agent.sock" --public "$dir/public" --count 20000 \
+	--rate 10000 $(on_cpu 0) examples/orders.jsonl || code=$?
+if [ $code -ne 0 ]; then
+	sed 's/^/  /' "$dir/log" >&2
+fi
+exit $code

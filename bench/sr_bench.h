@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_bench.h - what the benchmarks share: rows, rounds, ratios.
+ *
+ * A row is one thing that is measured. A round measures every row once; rounds
+ * repeat, so that the rows of a run are interleaved and whatever the machine does
+ * in the meantime meets all of them. A round in which the machine took the CPUs
+ * away (the hypervisor's steal, involuntary context switches) is thrown away whole
+ * and counted. A row's figure is the median of its rounds; a ratio is the median
+ * of the rounds' own quotients, and is refused unless both of its sides were
+ * measured in this run, between this process and its own descendants.
+ *
+ * A header of static functions, so that each benchmark is one object. Two CPUs are
+ * needed: this process is pinned to the first, its peer to the second.
+ */
+#ifndef SR_BENCH_H
+#define SR_BENCH_H
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+
+#include "sr_base.h"
+#include "sr_clock.h"
+#include "sr_config.h"
+#include "sr_reason.h"
+#include "sr_version.h"
+
+#define SR_BENCH_ROUNDS_MAX 1000u
+#define SR_BENCH_ROWS_MAX 32u
+#define SR_BENCH_SHARE_ALL 100000u
+#define SR_BENCH_TRIES 4u      /* rounds begun for each round asked for, at most */
+#define SR_BENCH_HANG_S 60u    /* a round that takes so long hangs */
+#define SR_BENCH_SWITCHES_S 20u /* involuntary switches a second that are no disturbance */
+
+enum sr_bench_unit { SR_BENCH_NS, SR_BENCH_PER_S };
+
+struct sr_bench_row {
+	const char *key; /* in JSON and for --delay */
+	const char *text;
+	enum sr_bench_unit unit;
+	const char *missing; /* why it cannot be measured here, or NULL */
+	uint64_t tree;       /* of the peer it was measured with; 0 = not ours */
+	double now;          /* of the round that is under way */
+	double min;          /* best single batch of it */
+	uint32_t count;
+	double values[SR_BENCH_ROUNDS_MAX];
+};
+
+struct sr_bench_ratio {
+	const char *key;
+	const char *text;
+	const struct sr_bench_row *over;
+	const struct sr_bench_row *under;
+	double gate; /* 0 = none */
+	double goal;
+	bool at_least; /* gate and goal are lower bounds, else upper ones */
+};
+
+struct sr_bench {
+	const char *name;
+	/* options */
+	uint32_t rounds;
+	bool json;
+	bool selftest;
+	bool gates;
+	bool keep_disturbed;
+	const char *delay;
+	/* the run */
+	int cpus[2];
+	pid_t peer; /* whose context switches are watched beside ours */
+	uint32_t row_count;
+	struct sr_bench_row rows[SR_BENCH_ROWS_MAX];
+	uint32_t kept;
+	uint32_t thrown;
+	uint64_t steal_ns;
+	uint64_t voluntary;
+	uint64_t involuntary;
+	int delay_row; /* -1 = none */
+	uint64_t delay_ns;
+	/* Measures row @at into its `now` and `min`. 0 or -errno. */
+	int (*measure)(struct sr_bench *bench, uint32_t at);
+};
+
+/* Rows of an option table that every benchmark has; @b is a struct sr_bench. */
+#define SR_BENCH_OPTIONS(b)                                                                        \
+	{ "rounds", "N", "undisturbed rounds to take the median of (21)", sr_set_u32, &(b).rounds, \
+	  1, SR_BENCH_ROUNDS_MAX },                                                                \
+	{ "json", NULL, "print one JSON object", sr_set_true, &(b).json, 0, 0 },                   \
+	{ "gates", NULL, "exit 1 when a gate is missed", sr_set_true, &(b).gates, 0, 0 },          \
+	{ "keep-disturbed", NULL, "count disturbed rounds, but use them: never for a figure "      \
+	  "that is quoted", sr_set_true, &(b).keep_disturbed, 0, 0 },                              \
+	{ "delay", "ROW:NS", "have the other side of a row wait so long before each answer",       \
+	  sr_set_text, &(b).delay, 0, 0 },                                                         \
+	{ "selftest", NULL, "check the benchmark itself, in seconds", sr_set_true, &(b).selftest,  \
+	  0, 0 }
+
+/* ---- order statistics ---- */
+
+static inline int sr_bench_ascending(const void *a, const void *b)
+{
+	double x, y;
+
+	memcpy(&x, a, sizeof x);
+	memcpy(&y, b, sizeof y);
+	return (x > y) - (x < y);
+}
+
+/*
+ * sr_bench_rank - the smallest value that at least this share of all values do not
+ * exceed (nearest rank: never a value that was not measured).
+ *
+ * @values: sorted here, in place. @count: at least 1.
+ * @share:  in hundred-thousandths: 50000 is the median.
+ */
+static inline double sr_bench_rank(double *values, uint32_t count, uint32_t share)
+{
+	uint64_t rank = ((uint64_t)count * share + SR_BENCH_SHARE_ALL - 1) / SR_BENCH_SHARE_ALL;
+
+	qsort(values, count, sizeof *values, sr_bench_ascending);
+	return values[rank ? rank - 1 : 0];
+}
+
+static inline double sr_bench_of(const struct sr_bench_row *row, uint32_t share)
+{
+	double sorted[SR_BENCH_ROUNDS_MAX];
+
+	if (!row->count)
+		return 0;
+	memcpy(sorted, row->values, row->count * sizeof *sorted);
+	return sr_bench_rank(sorted, row->count, share);
+}
+
+/* ---- whose process is it ---- */
+
+/* Parent and start time of a process; 0, or -ESRCH. */
+static inline int sr_bench_parent(pid_t pid, pid_t *parent, uint64_t *start_ticks)
+{
+	char path[64], text[1024];
+	unsigned long long ticks;
+	const char *at;
+	size_t n;
+	FILE *f;
+	int ppid;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -ESRCH;
+	n = fread(text, 1, sizeof text - 1, f);
+	(void)fclose(f);
+	text[n] = '\0';
+	at = strrchr(text, ')'); /* the name may hold anything, ')' too */
+	if (!at || sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+			  "%*d %*d %*d %llu", &ppid, &ticks) != 2)
+		return -ESRCH;
+	*parent = (pid_t)ppid;
+	*start_ticks = ticks;
+	return 0;
+}
+
+/*
+ * sr_bench_tree - is @pid this process or a descendant of it?
+ *
+ * Returns a number that names this run (the same for all of its processes and for
+ * no other's), or 0: it is a stranger, an orphan, or dead.
+ */
+static inline uint64_t sr_bench_tree(pid_t pid)
+{
+	pid_t parent = 0, root = getpid();
+	uint64_t ticks = 0;
+
+	for (int depth = 0; pid > 1 && depth < 64; depth++) {
+		if (sr_bench_parent(pid, &parent, &ticks) < 0)
+			return 0;
+		if (pid == root)
+			return (uint64_t)root << 40 | (ticks & 0xffffffffffu);
+		pid = parent;
+	}
+	return 0;
+}
+
+/* ---- pinning ---- */
+
+/* sr_bench_cpus - the first two CPUs that we may run on. 0, or -ERANGE. */
+static inline int sr_bench_cpus(int cpus[2], struct sr_reason *why)
+{
+	cpu_set_t set;
+	int found = 0;
+
+	if (sched_getaffinity(0, sizeof set, &set) < 0)
+		return sr_reason_set(why, -errno, "cannot read the CPU affinity: %s",
+				     strerror(errno));
+	for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
+		if (CPU_ISSET((unsigned int)cpu, &set))
+			cpus[found++] = cpu;
+	if (found < 2)
+		return sr_reason_set(why, -ERANGE, "cannot pin: this process may run on %d CPU and "
+				     "needs 2 (nproc, taskset -p $$)", found);
+	return 0;
+}
+
+static inline int sr_bench_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((unsigned int)cpu, &set);
+	return sched_setaffinity(0, sizeof set, &set) < 0 ? -errno : 0;
+}
+
+/* ---- children ---- */
+
+static inline void sr_bench_hung(int number)
+{
+	static const char died[] = "the peer has died\n";
+	static const char hung[] = "nothing has moved for too long\n";
+
+	if (number == SIGCHLD)
+		(void)!write(STDERR_FILENO, died, sizeof died - 1);
+	else
+		(void)!write(STDERR_FILENO, hung, sizeof hung - 1);
+	_exit(1);
+}
+
+/* sr_bench_child - in a child, first: it must not outlive the benchmark. */
+static inline void sr_bench_child(void)
+{
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGALRM, SIG_DFL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* sr_bench_spin - wait without giving the CPU up: the injected delay. */
+static inline void sr_bench_spin(uint64_t ns)
+{
+	uint64_t end_ns = sr_now_ns() + ns;
+
+	while (sr_now_ns() < end_ns)
+		sr_pause();
+}
+
+/* ---- disturbance ---- */
+
+struct sr_bench_watch {
+	uint64_t at_ns;
+	uint64_t steal_ns;
+	uint64_t voluntary;
+	uint64_t involuntary;
+};
+
+static inline uint64_t sr_bench_steal_ns(const struct sr_bench *b)
+{
+	uint64_t tick_ns = SR_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	unsigned long long steal;
+	uint64_t sum_ns = 0;
+	char line[512];
+	FILE *f = fopen("/proc/stat", "re");
+	int cpu;
+
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "cpu%d %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) == 2 &&
+		    (cpu == b->cpus[0] || cpu == b->cpus[1]))
+			sum_ns += steal * tick_ns;
+	if (f)
+		(void)fclose(f);
+	return sum_ns;
+}
+
+static inline void sr_bench_switches(pid_t pid, struct sr_bench_watch *w)
+{
+	unsigned long long n;
+	char path[64], line[256];
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f)) {
+		if (sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1)
+			w->voluntary += n;
+		else if (sscanf(line, "nonvoluntary_ctxt_switches: %llu", &n) == 1)
+			w->involuntary += n;
+	}
+	if (f)
+		(void)fclose(f);
+}
+
+static inline struct sr_bench_watch sr_bench_look(const struct sr_bench *b)
+{
+	struct sr_bench_watch w = { .at_ns = sr_now_ns(), .steal_ns = sr_bench_steal_ns(b) };
+
+	sr_bench_switches(getpid(), &w);
+	if (b->peer > 0)
+		sr_bench_switches(b->peer, &w);
+	return w;
+}
+
+/* Adds what happened since @from to the run's sums; true: throw the round away. */
+static inline bool sr_bench_disturbed(struct sr_bench *b, const struct sr_bench_watch *from)
+{
+	struct sr_bench_watch to = sr_bench_look(b);
+	uint64_t took_ns = to.at_ns - from->at_ns;
+	uint64_t steal_ns = to.steal_ns - from->steal_ns;
+	uint64_t involuntary = to.involuntary - from->involuntary;
+
+	b->steal_ns += steal_ns;
+	b->voluntary += to.voluntary - from->voluntary;
+	b->involuntary += involuntary;
+	return steal_ns > took_ns / 50 || involuntary > 2 + took_ns * SR_BENCH_SWITCHES_S / SR_NS_PER_S;
+}
+
+/* ---- rounds ---- */
+
+static inline uint32_t sr_bench_row(struct sr_bench *b, const char *key, const char *text,
+				    enum sr_bench_unit unit)
+{
+	struct sr_bench_row *row = &b->rows[b->row_count];
+
+	row->key = key;
+	row->text = text;
+	row->unit = unit;
+	return b->row_count++;
+}
+
+/* One round: each row once, every second time in the opposite order. */
+static inline int sr_bench_round(struct sr_bench *b, uint32_t number)
+{
+	for (uint32_t i = 0; i < b->row_count; i++) {
+		uint32_t at = number & 1 ? b->row_count - 1 - i : i;
+		int ret;
+
+		if (b->rows[at].missing)
+			continue;
+		ret = b->measure(b, at);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* sr_bench_run - all the rounds. 0; -EBUSY when too many were disturbed. */
+static inline int sr_bench_run(struct sr_bench *b)
+{
+	for (uint32_t i = 0; i < b->rounds * SR_BENCH_TRIES && b->kept < b->rounds; i++) {
+		struct sr_bench_watch from = sr_bench_look(b);
+		bool disturbed;
+		int ret;
+
+		(void)alarm(SR_BENCH_HANG_S);
+		ret = sr_bench_round(b, i);
+		if (ret < 0)
+			return ret;
+		disturbed = sr_bench_disturbed(b, &from);
+		b->thrown += disturbed;
+		if (disturbed && !b->keep_disturbed)
+			continue;
+		b->kept++;
+		for (uint32_t at = 0; at < b->row_count; at++)
+			if (!b->rows[at].missing)
+				b->rows[at].values[b->rows[at].count++] = b->rows[at].now;
+	}
+	(void)alarm(0);
+	return b->kept < b->rounds ? -EBUSY : 0;
+}
+
+/* Takes --delay apart, once the rows are known. */
+static inline int sr_bench_delay(struct sr_bench *b, struct sr_reason *why)
+{
+	const char *colon = b->delay ? strchr(b->delay, ':') : NULL;
+	char *end = NULL;
+
+	b->delay_row = -1;
+	if (!b->delay)
+		return 0;
+	for (uint32_t i = 0; colon && i < b->row_count; i++)
+		if (strlen(b->rows[i].key) == (size_t)(colon - b->delay) &&
+		    !memcmp(b->rows[i].key, b->delay, (size_t)(colon - b->delay)))
+			b->delay_row = (int)i;
+	b->delay_ns = colon ? strtoull(colon + 1, &end, 10) : 0;
+	if (b->delay_row < 0 || !end || *end || end == colon + 1 || b->delay_ns > SR_NS_PER_S)
+		return sr_reason_set(why, -EINVAL, "--delay takes ROW:NS, a row's key from the "
+				     "JSON and at most 1000000000, not `%s`", b->delay);
+	return 0;
+}
+
+/*
+ * sr_bench_begin - two CPUs, ourselves on the first, a watchdog.
+ *
+ * Call it before any thread or child that is to be measured is made.
+ */
+static inline int sr_bench_begin(struct sr_bench *b, struct sr_reason *why)
+{
+	int ret = sr_bench_cpus(b->cpus, why);
+
+	if (ret < 0)
+		return ret;
+	ret = sr_bench_pin(b->cpus[0]);
+	if (ret < 0)
+		return sr_reason_set(why, ret, "cannot pin to CPU %d: %s", b->cpus[0],
+				     strerror(-ret));
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGALRM, sr_bench_hung);
+	(void)alarm(SR_BENCH_HANG_S);
+	b->delay_row = -1;
+	return 0;
+}
+
+/* ---- ratios ---- */
+
+/*
+ * sr_bench_quotient - median of the rounds' quotients.
+ *
+ * Returns 0 with *value set; -EXDEV when a side was not measured within this run's
+ * process tree; -ENODATA when a side has no rounds, or not the other's.
+ */
+static inline int sr_bench_quotient(double *value, const struct sr_bench_ratio *r)
+{
+	double sorted[SR_BENCH_ROUNDS_MAX];
+	uint32_t count = r->over->count;
+
+	if (!count || count != r->under->count)
+		return -ENODATA;
+	if (!r->over->tree || r->over->tree != r->under->tree)
+		return -EXDEV;
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = r->over->values[i] / r->under->values[i];
+	*value = sr_bench_rank(sorted, count, SR_BENCH_SHARE_ALL / 2);
+	return 0;
+}
+
+static inline bool sr_bench_within(const struct sr_bench_ratio *r, double value, double bound)
+{
+	return r->at_least ? value >= bound : value <= bound;
+}
+
+static inline const char *sr_bench_verdict(const struct sr_bench_ratio *r, double value)
+{
+	if (r->gate <= 0)
+		return "";
+	if (!sr_bench_within(r, value, r->gate))
+		return "GATE MISSED";
+	return sr_bench_within(r, value, r->goal) ? "goal met" : "gate met";
+}
+
+/* ---- what it ran on ---- */
+
+static inline void sr_bench_cpu_model(char *text, size_t room)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	(void)snprintf(text, room, "unknown CPU");
+	while (f && fgets(line, sizeof line, f)) {
+		char *colon = strchr(line, ':');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (colon && (!strncmp(line, "model name", 10) || !strncmp(line, "CPU part", 8))) {
+			(void)snprintf(text, room, "%s", colon + 2);
+			break;
+		}
+	}
+	if (f)
+		(void)fclose(f);
+}
+
+/* Version of a library by its pkg-config file, which building needs as well: some
+ * of ours cannot tell at run time. */
+static inline void sr_bench_version(char *text, size_t room, const char *library)
+{
+	char command[128];
+	FILE *p;
+
+	(void)snprintf(text, room, "unknown");
+	(void)snprintf(command, sizeof command, "pkg-config --modversion %s 2>/dev/null", library);
+	p = popen(command, "re");
+	if (!p)
+		return;
+	if (fgets(text, (int)room, p))
+		text[strcspn(text, "\n")] = '\0';
+	(void)pclose(p);
+}
+
+struct sr_bench_machine {
+	char cpu[128];
+	char kernel[80];
+	char secp256k1[32];
+	char liburing[32];
+	double load;
+};
+
+/* Not while a row is measured: it starts processes. */
+static inline void sr_bench_machine_get(struct sr_bench_machine *m)
+{
+	struct utsname u;
+
+	sr_bench_cpu_model(m->cpu, sizeof m->cpu);
+	(void)snprintf(m->kernel, sizeof m->kernel, "%s", uname(&u) == 0 ? u.release : "unknown");
+	sr_bench_version(m->secp256k1, sizeof m->secp256k1, "libsecp256k1");
+	sr_bench_version(m->liburing, sizeof m->liburing, "liburing");
+	if (getloadavg(&m->load, 1) != 1)
+		m->load = 0;
+}
+
+/* ---- output ---- */
+
+static inline void sr_bench_print_row(const struct sr_bench_row *row)
+{
+	double low = sr_bench_of(row, SR_BENCH_SHARE_ALL / 4);
+	double mid = sr_bench_of(row, SR_BENCH_SHARE_ALL / 2);
+	double high = sr_bench_of(row, SR_BENCH_SHARE_ALL / 4 * 3);
+
+	if (row->missing)
+		(void)printf("  %-52s  not here: %s\n", row->text, row->missing);
+	else if (row->unit == SR_BENCH_NS)
+		(void)printf("  %-52s %9.0f ns  (%.0f .. %.0f)\n", row->text, mid, low, high);
+	else
+		(void)printf("  %-52s %9.3f M/s (%.3f .. %.3f)\n", row->text, mid / 1e6, low / 1e6,
+			     high / 1e6);
+}
+
+static inline void sr_bench_print_ratio(const struct sr_bench_ratio *r)
+{
+	double value = 0;
+	int ret = sr_bench_quotient(&value, r);
+
+	if (ret < 0)
+		(void)printf("  %-52s  refused: %s\n", r->text,
+			     ret == -EXDEV ? "its sides are not of this run's processes" :
+					     "a side was not measured");
+	else if (r->gate > 0)
+		(void)printf("  %-52s %9.2f     gate %s %.2f, goal %.2f: %s\n", r->text, value,
+			     r->at_least ? ">=" : "<=", r->gate, r->goal, sr_bench_verdict(r, value));
+	else
+		(void)printf("  %-52s %9.2f\n", r->text, value);
+}
+
+static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr_bench_machine *m,
+				       const struct sr_bench_ratio *ratios, uint32_t ratio_count)
+{
+	(void)printf("%s %s: %s\n", b->name, SR_VERSION, SR_UNSEALED_NOTICE);
+	(void)printf("%s, %ld CPUs, pinned to %d and %d; Linux %s; load at the end %.1f\n", m->cpu,
+		     sysconf(_SC_NPROCESSORS_ONLN), b->cpus[0], b->cpus[1], m->kernel, m->load);
+	(void)printf("%s; libsecp256k1 %s; liburing %s\n", OpenSSL_version(OPENSSL_VERSION),
+		     m->secp256k1, m->liburing);
+	(void)printf("%u rounds used, %u disturbed%s; steal %.0f ms; context switches: %llu "
+		     "voluntary, %llu involuntary\n", b->kept, b->thrown,
+		     b->keep_disturbed ? " AND USED" : " and thrown away",
+		     (double)b->steal_ns / 1e6, (unsigned long long)b->voluntary,
+		     (unsigned long long)b->involuntary);
+	if (b->delay_row >= 0)
+		(void)printf("INJECTED: %llu ns in %s\n", (unsigned long long)b->delay_ns,
+			     b->rows[b->delay_row].key);
+	(void)printf("medians of the rounds (quartiles):\n");
+	for (uint32_t i = 0; i < b->row_count; i++)
+		sr_bench_print_row(&b->rows[i]);
+	(void)printf("ratios, medians of the rounds' own quotients:\n");
+	for (uint32_t i = 0; i < ratio_count; i++)
+		sr_bench_print_ratio(&ratios[i]);
+}
+
+/* None of our texts needs an escape; the CPU's name might. */
+static inline void sr_bench_json_text(const char *key, const char *text)
+{
+	(void)printf("\"%s\":\"", key);
+	for (; *text; text++)
+		if (*text >= ' ' && *text != '"' && *text != '\\')
+			(void)putchar(*text);
+	(void)printf("\",");
+}
+
+static inline void sr_bench_json_ratios(const struct sr_bench_ratio *ratios, uint32_t count)
+{
+	(void)printf("\"ratios\":{");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sr_bench_ratio *r = &ratios[i];
+		double value = 0;
+
+		(void)printf("%s\"%s\":", i ? "," : "", r->key);
+		if (sr_bench_quotient(&value, r) < 0) {
+			(void)printf("null");
+			continue;
+		}
+		(void)printf("{\"value\":%.4f", value);
+		if (r->gate > 0)
+			(void)printf(",\"gate\":%.2f,\"goal\":%.2f,\"met\":%s", r->gate, r->goal,
+				     sr_bench_within(r, value, r->gate) ? "true" : "false");
+		(void)printf("}");
+	}
+	(void)printf("}");
+}
+
+static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr_bench_machine *m,
+				       const struct sr_bench_ratio *ratios, uint32_t ratio_count)
+{
+	bool first = true;
+
+	(void)printf("{");
+	sr_bench_json_text("program", b->name);
+	sr_bench_json_text("version", SR_VERSION);
+	sr_bench_json_text("notice", SR_UNSEALED_NOTICE);
+	sr_bench_json_text("cpu", m->cpu);
+	sr_bench_json_text("kernel", m->kernel);
+	sr_bench_json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
+	sr_bench_json_text("libsecp256k1", m->secp256k1);
+	sr_bench_json_text("liburing", m->liburing);
+	(void)printf("\"cpus\":[%d,%d],\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
+		     "\"disturbed_used\":%s,\"steal_ns\":%llu,\"voluntary\":%llu,"
+		     "\"involuntary\":%llu,\"rows\":{", b->cpus[0], b->cpus[1], m->load, b->kept,
+		     b->thrown, b->keep_disturbed ? "true" : "false",
+		     (unsigned long long)b->steal_ns, (unsigned long long)b->voluntary,
+		     (unsigned long long)b->involuntary);
+	for (uint32_t i = 0; i < b->row_count; i++) {
+		const struct sr_bench_row *row = &b->rows[i];
+
+		if (row->missing)
+			continue;
+		(void)printf("%s\"%s\":{\"unit\":\"%s\",\"median\":%.1f,\"q1\":%.1f,\"q3\":%.1f}",
+			     first ? "" : ",", row->key, row->unit == SR_BENCH_NS ? "ns" : "1/s",
+			     sr_bench_of(row, SR_BENCH_SHARE_ALL / 2),
+			     sr_bench_of(row, SR_BENCH_SHARE_ALL / 4),
+			     sr_bench_of(row, SR_BENCH_SHARE_ALL / 4 * 3));
+		first = false;
+	}
+	(void)printf("},");
+	sr_bench_json_ratios(ratios, ratio_count);
+	(void)printf("}\n");
+}
+
+/*
+ * sr_bench_end - print everything. Returns the exit code: 0, or 1 when --gates was
+ * given and a gate was missed or could not be judged.
+ */
+static inline int sr_bench_end(const struct sr_bench *b, const struct sr_bench_ratio *ratios,
+			       uint32_t ratio_count)
+{
+	struct sr_bench_machine machine;
+	int missed = 0;
+
+	sr_bench_machine_get(&machine);
+	if (b->json)
+		sr_bench_print_json(b, &machine, ratios, ratio_count);
+	else
+		sr_bench_print_text(b, &machine, ratios, ratio_count);
+	for (uint32_t i = 0; i < ratio_count; i++) {
+		double value = 0;
+
+		if (ratios[i].gate > 0 && (sr_bench_quotient(&value, &ratios[i]) < 0 ||
+					   !sr_bench_within(&ratios[i], value, ratios[i].gate)))
+			missed = 1;
+	}
+	return b->gates ? missed : 0;
+}
+
+static inline int sr_bench_fail(const struct sr_bench *b, int error, const struct sr_reason *why)
+{
+	if (error == -EBUSY)
+		(void)fprintf(stderr, "%s: only %u of %u rounds were undisturbed: stop what else runs "
+			      "here (steal %.0f ms, %llu involuntary switches), or look with "
+			      "--keep-disturbed\n", b->name, b->kept, b->rounds,
+			      (double)b->steal_ns / 1e6, (unsigned long long)b->involuntary);
+	else
+		(void)fprintf(stderr, "%s: %s\n", b->name,
+			      why && why->text[0] ? why->text : strerror(-error));
+	return error == -EINVAL ? 2 : 1;
+}
+
+/* ---- the self-test's common part ---- */
+
+static inline bool sr_bench_check(const struct sr_bench *b, bool good, const char *what,
+				  const char *about)
+{
+	if (!good)
+		(void)fprintf(stderr, "%s: selftest: %s: %s\n", b->name, about, what);
+	return good;
+}
+
+/* Nearest rank by its definition, counting, without a sort. */
+static inline double sr_bench_rank_oracle(const double *values, uint32_t count, uint32_t share)
+{
+	double best = 0;
+	bool found = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t below = 0;
+
+		for (uint32_t k = 0; k < count; k++)
+			below += values[k] <= values[i];
+		if (below * SR_BENCH_SHARE_ALL >= (uint64_t)share * count &&
+		    (!found || values[i] < best)) {
+			best = values[i];
+			found = true;
+		}
+	}
+	return best;
+}
+
+static inline bool sr_bench_test_ranks(const struct sr_bench *b)
+{
+	static const uint32_t shares[] = { 0, 1, 25000, 50000, 90000, 99000, 99900, 100000 };
+	static const uint32_t counts[] = { 1, 2, 3, 4, 10, 99, 100, 101, 999, 1000 };
+	double values[SR_BENCH_ROUNDS_MAX], sorted[SR_BENCH_ROUNDS_MAX];
+	uint64_t x = 88172645463325252u;
+	bool good = true;
+
+	for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+		for (size_t s = 0; s < sizeof shares / sizeof shares[0]; s++) {
+			for (uint32_t i = 0; i < counts[c]; i++) {
+				x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+				values[i] = (double)(x % 50); /* many equal ones */
+			}
+			memcpy(sorted, values, sizeof sorted);
+			good &= sr_bench_rank(sorted, counts[c], shares[s]) ==
+				sr_bench_rank_oracle(values, counts[c], shares[s]);
+		}
+	return sr_bench_check(b, good, "differ from the definition", "percentiles");
+}
+
+/* An orphan's pid is nobody's of ours; so is whoever started us. */
+static inline bool sr_bench_test_tree(const struct sr_bench *b)
+{
+	static struct sr_bench_row ours, theirs;
+	struct sr_bench_ratio ratio = { "k", "t", &ours, &theirs, 1, 1, false };
+	double value = 0;
+	bool good;
+
+	ours.count = theirs.count = 3;
+	for (int i = 0; i < 3; i++) {
+		ours.values[i] = 6;
+		theirs.values[i] = 3;
+	}
+	ours.tree = sr_bench_tree(b->peer > 0 ? b->peer : getpid());
+	theirs.tree = sr_bench_tree(getpid());
+	good = sr_bench_check(b, sr_bench_quotient(&value, &ratio) == 0 && value > 1.9 && value < 2.1,
+			      "is refused within one run", "a ratio");
+	theirs.tree = sr_bench_tree(getppid());
+	good &= sr_bench_check(b, sr_bench_quotient(&value, &ratio) == -EXDEV,
+			       "is given over another run's process", "a ratio");
+	theirs.tree = ours.tree + 1;
+	good &= sr_bench_check(b, sr_bench_quotient(&value, &ratio) == -EXDEV,
+			       "is given over another run's process", "a ratio");
+	theirs.tree = ours.tree;
+	theirs.count = 2;
+	return good & sr_bench_check(b, sr_bench_quotient(&value, &ratio) == -ENODATA,
+				     "is given over other rounds", "a ratio");
+}
+
+#define SR_BENCH_TEST_DELAY_NS (2u * SR_NS_PER_MS)
+#define SR_BENCH_TEST_TRIES 5
+
+/* The best batch of each row with a delay in row @at: it must be there alone. */
+static inline bool sr_bench_test_delay(struct sr_bench *b, uint32_t at)
+{
+	b->delay_row = (int)at;
+	b->delay_ns = SR_BENCH_TEST_DELAY_NS;
+	for (uint32_t i = 0; i < b->row_count; i++) {
+		const struct sr_bench_row *row = &b->rows[i];
+		double best_ns = 0;
+		bool good = false;
+
+		/* Other load may slow a row down for a while, never for ever. */
+		for (int try = 0; try < SR_BENCH_TEST_TRIES && !good && !row->missing; try++) {
+			(void)alarm(SR_BENCH_HANG_S);
+			if (b->measure(b, i) < 0)
+				return sr_bench_check(b, false, "cannot be measured", row->key);
+			best_ns = row->unit == SR_BENCH_NS ? row->min : 1e9 / row->min;
+			good = i == at ? best_ns >= SR_BENCH_TEST_DELAY_NS :
+					 best_ns < SR_BENCH_TEST_DELAY_NS;
+		}
+		if (!row->missing &&
+		    !sr_bench_check(b, good, i == at ? "does not show its delay" :
+						       "shows another row's delay", row->key))
+			return false;
+	}
+	b->delay_row = -1;
+	return true;
+}
+
+/* sr_bench_selftest - the exit code of --selftest. */
+static inline int sr_bench_selftest(struct sr_bench *b)
+{
+	bool good = sr_bench_test_ranks(b) & sr_bench_test_tree(b);
+
+	for (uint32_t i = 0; i < b->row_count && good; i++)
+		if (!b->rows[i].missing)
+			good = sr_bench_test_delay(b, i);
+	(void)printf("%s: selftest: %s\n", b->name, good ? "ok" : "FAILED");
+	return good ? 0 : 1;
+}
+
+#endif /* SR_BENCH_H */
