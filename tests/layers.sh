@@ -1,0 +1,178 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# layers.sh - what may include, link and call what.
+#
+# Looks at the sources and at what was built from them (BUILD, default build). A
+# rule that is broken here costs more than a warning: the agent is trusted with
+# nothing because it links no cryptography, and the signer can be reasoned about
+# because it does no I/O.
+#
+# Prints `ok` or `not ok` for each rule, for tests/run.sh.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+BUILD=${BUILD:-build}
+failed=0
+
+# check NAME OFFENDERS: ok when there are none.
+check()
+{
+	if [ -z "$2" ]; then
+		echo "ok $1"
+	else
+		echo "not ok $1"
+		echo "$2" | sed 's/^/    /'
+		failed=$((failed + 1))
+	fi
+}
+
+for file in sigring-agent sigring-enclave sigring-local libsigring.a libsigring.so.0; do
+	if [ ! -e "$BUILD/$file" ]; then
+		echo "not ok $BUILD/$file is not there: run make first"
+		exit 1
+	fi
+done
+
+# ---- includes ----
+
+# quoted FROM... -- TO...: quoted includes of FROM's files that lie in none of TO.
+quoted()
+{
+	from=
+	while [ "$1" != -- ]; do
+		from="$from $1"
+		shift
+	done
+	shift
+	for directory in $from; do
+		for file in "$directory"/*.c "$directory"/*.h; do
+			[ -e "$file" ] || continue
+			sed -n 's/^[ \t]*#[ \t]*include[ \t]*"\([^"]*\)".*/\1/p' "$file" |
+				while read -r header; do
+					found=
+					for to in "$@"; do
+						[ -e "$to/$header" ] && found=yes
+					done
+					[ "$found" ] || echo "$file includes $header"
+				done
+		done
+	done
+}
+
+# system NAME-PATTERN FILE...: files that include <such a header>.
+system()
+{
+	pattern=$1
+	shift
+	grep -lE "^[ 	]*#[ 	]*include[ 	]*<$pattern" "$@" 2>/dev/null
+}
+
+check "ring/core includes only itself" "$(quoted ring/core -- ring/core)"
+check "ring/session includes only core" "$(quoted ring/session -- ring/core ring/session)"
+check "ring/order includes only session and core" \
+	"$(quoted ring/order -- ring/core ring/session ring/order)"
+check "ring/client includes only order, session and core" \
+	"$(quoted ring/client -- ring/core ring/session ring/order ring/client)"
+check "signer includes only order, session and core" \
+	"$(quoted signer -- ring/core ring/session ring/order signer)"
+check "host_agent includes only core" "$(quoted host_agent -- ring/core host_agent)"
+check "sigring-replay includes sigring.h and nothing else of the ring" \
+	"$(sed -n 's/^#include "\([^"]*\)".*/\1/p' bench/sigring_replay.c |
+		while read -r header; do
+			[ -e "bench/$header" ] || [ "$header" = sigring.h ] || echo "$header"
+		done)"
+check "host_agent includes no cryptography" \
+	"$(system '(secp256k1|openssl/|sodium|gcrypt|jansson)' host_agent/*.[ch])"
+check "ring includes no cryptography" \
+	"$(system '(secp256k1|openssl/|sodium|gcrypt|jansson)' ring/*/*.[ch])"
+
+sources="ring/*/*.[ch] signer/*.[ch] host_agent/*.[ch] enclave_shim/*.[ch]"
+check "only signer/sr_ecdsa.c includes secp256k1.h" \
+	"$(system secp256k1 $sources | grep -v '^signer/sr_ecdsa.c$')"
+check "signer/sr_ecdsa.c does include secp256k1.h" \
+	"$([ "$(system secp256k1 signer/sr_ecdsa.c)" ] || echo "the rule above checks nothing")"
+check "only host_agent/sr_stream_uring.c includes liburing.h" \
+	"$(system liburing $sources | grep -v '^host_agent/sr_stream_uring.c$')"
+check "only ring/core/sr_numa.c includes numa.h" \
+	"$(system numa $sources | grep -v '^ring/core/sr_numa.c$')"
+
+# ---- what is linked ----
+
+needed()
+{
+	readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
+}
+
+crypto='libcrypto|libssl|libsecp256k1|libsodium|libgcrypt'
+check "sigring-agent needs no cryptographic library" \
+	"$(needed "$BUILD/sigring-agent" | grep -E "$crypto")"
+check "ldd of sigring-agent shows none either" \
+	"$(ldd "$BUILD/sigring-agent" 2>&1 | grep -E "$crypto|not found|not a dynamic")"
+check "sigring-agent defines no symbol of one" \
+	"$(nm --defined-only "$BUILD/sigring-agent" 2>/dev/null |
+		grep -iE ' (secp256k1_|EVP_|SHA256_|AES_|sr_(ecdsa|bip340|curve|keyring|secret|core)_)')"
+check "libsigring.so needs no cryptographic library" \
+	"$(needed "$BUILD/libsigring.so.0" | grep -E "$crypto")"
+check "sigring-enclave does need libsecp256k1" \
+	"$(needed "$BUILD/sigring-enclave" | grep -q libsecp256k1 ||
+		echo "the rules above check nothing")"
+
+# ---- what the signer calls ----
+
+# Everything that its objects leave open and that is not in this tree's own pure
+# layers: memory, the protected kind included, and the two libraries. A name that
+# is not in the list may do I/O, read a clock or start a thread, and has to be
+# looked at by somebody.
+memory='malloc|calloc|free|aligned_alloc|mem(cpy|set|cmp|move|chr)|str(cmp|ncmp|len)'
+pages='mmap|munmap|mprotect|m(un)?lock|madvise|sysconf|__errno_location'
+libraries='secp256k1_[a-z0-9_]+|SHA256_(Init|Update|Final)'
+compiler='__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__cpu_(model|indicator_init)|__(memcpy|memset)_chk'
+
+defined=$(nm -g --defined-only "$BUILD"/signer/*.o "$BUILD"/ring/core/*.o \
+	"$BUILD"/ring/session/*.o "$BUILD"/ring/order/*.o 2>/dev/null |
+	awk 'NF == 3 { print $3 }' | sort -u)
+open=$(nm -u "$BUILD"/signer/*.o 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u)
+check "the signer's objects were looked at" \
+	"$(echo "$open" | grep -q '^secp256k1_' || echo "no object of signer/ in $BUILD")"
+check "the signer calls memory, libsecp256k1 and SHA-256, and does no I/O" \
+	"$(echo "$open" | grep -vxE "$memory|$pages|$libraries|$compiler" |
+		grep -vxF "$defined")"
+check "and of ring/ only what names things, cuts frames and lays out records" \
+	"$(echo "$open" | grep -E '^sr_' | grep -xF "$(nm -g --defined-only \
+		"$BUILD"/ring/core/*.o | awk 'NF == 3 { print $3 }')" |
+		grep -vE '^sr_(frame|hello|open|opened|status_name)')"
+
+# ---- what libsigring exports ----
+
+exported=$(nm -D --defined-only "$BUILD/libsigring.so.0" |
+	awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort)
+listed=$(sed -n '/global:/,/local:/s/^[ \t]*\([a-z0-9_]*\);.*/\1/p' ring/client/libsigring.map |
+	sort)
+check "libsigring.so exports exactly what its map lists" \
+	"$(echo "$listed" | grep -vxF "$exported" | sed 's/$/ is not exported/'
+	echo "$exported" | grep -vxF "$listed" | sed 's/$/ is not in the map/')"
+
+# Of the public headers: what is declared by them and what is inline in sigring.h.
+inline=$(sed -n 's/^SR_INLINE .*[ *]\(sr_[a-z0-9_]*\)(.*/\1/p' ring/client/sigring.h)
+check "each inline function of sigring.h is exported too" \
+	"$(if [ -z "$inline" ]; then echo "none was found in sigring.h"; fi
+	for name in $inline; do
+		echo "$exported" | grep -qx "$name" || echo "$name"
+	done)"
+declared=$(sed -n '/^SR_BEGIN_DECLS/,/^SR_END_DECLS/p' ring/client/sigring.h |
+	sed -n 's/^[a-zA-Z].*[ *]\(sr_[a-z0-9_]*\)(.*/\1/p' | sort -u)
+check "each function that sigring.h declares is exported" \
+	"$(for name in $declared; do
+		echo "$exported" | grep -qx "$name" || echo "$name"
+	done)"
+public=$(${CC:-cc} -std=c11 -MM -Iring/core -Iring/session -Iring/order -Iring/client \
+	ring/client/sigring.h | tr ' \\' '\n\n' | grep '\.h$')
+check "and each exported function is declared by a public header" \
+	"$(for name in $exported; do
+		grep -qE "[ *]$name\(" $public || echo "$name"
+	done)"
+check "soname is libsigring.so.0" \
+	"$(readelf -d "$BUILD/libsigring.so.0" | grep -q 'SONAME.*\[libsigring\.so\.0\]' ||
+		echo "it is not")"
+
+[ "$failed" -eq 0 ]
