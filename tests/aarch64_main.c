@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aarch64_main.c - runs a Criterion program where Criterion cannot.
+ *
+ * Criterion starts each test by executing its own program again and tracing
+ * it, which qemu-user does not carry through. This library is preloaded: its
+ * main() comes before Criterion's, forks for each test and calls it, and the
+ * functions that the assertions call report here. The tests are not rebuilt.
+ *
+ * Prints a line `ok`, `not ok` or `skip` for each test, as tests/run.sh reads.
+ * $SR_SKIP names tests that need what qemu-user lacks, in lines of
+ * `suite/test reason`.
+ */
+#include <criterion/criterion.h>
+#include <criterion/internal/ordered-set.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXIT_FAILED 125
+#define EXIT_SKIPPED 126
+
+static const struct criterion_test *current;
+static const struct criterion_suite *current_suite;
+static int failures;
+
+void criterion_send_assert(struct criterion_assert_stats *stats)
+{
+	if (stats->passed)
+		return;
+	failures++;
+	printf("# %s:%u: %s\n", stats->file, stats->line, stats->message);
+}
+
+void cri_asserts_passed_incr(void)
+{
+}
+
+void criterion_abort_test(void)
+{
+	(void)fflush(NULL);
+	_exit(EXIT_FAILED);
+}
+
+void criterion_continue_test(void)
+{
+}
+
+void criterion_test_die(const char *msg, ...)
+{
+	va_list args;
+
+	va_start(args, msg);
+	printf("# ");
+	(void)vprintf(msg, args);
+	printf("\n");
+	va_end(args);
+	criterion_abort_test();
+}
+
+void criterion_skip_test(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	printf("skip %s/%s: ", current->category, current->name);
+	(void)vprintf(format, args);
+	printf("\n");
+	va_end(args);
+	(void)fflush(NULL);
+	_exit(EXIT_SKIPPED);
+}
+
+static void call(void (*fixture)(void))
+{
+	if (fixture)
+		fixture();
+}
+
+/* What the body of Test() calls, before, around and after the test. */
+void criterion_internal_test_setup(void)
+{
+	if (current_suite->data)
+		call(current_suite->data->init);
+	call(current->data->init);
+}
+
+void criterion_internal_test_main(void (*fn)(void))
+{
+	fn();
+}
+
+void criterion_internal_test_teardown(void)
+{
+	call(current->data->fini);
+	if (current_suite->data)
+		call(current_suite->data->fini);
+}
+
+static const char *reason_to_skip(const struct criterion_test *test)
+{
+	static char line[256];
+	const char *list = getenv("SR_SKIP");
+	char name[256];
+	size_t n = (size_t)snprintf(name, sizeof name, "%s/%s ", test->category, test->name);
+
+	while (list && *list) {
+		size_t bytes = strcspn(list, "\n");
+
+		if (bytes > n && bytes < sizeof line && !strncmp(list, name, n)) {
+			memcpy(line, list + n, bytes - n);
+			line[bytes - n] = '\0';
+			return line;
+		}
+		list += bytes + (list[bytes] == '\n');
+	}
+	return NULL;
+}
+
+/* Returns whether it went as the test says that it should. */
+static bool run(const struct criterion_test *test)
+{
+	const char *reason = reason_to_skip(test);
+	int status = 0;
+	pid_t pid;
+
+	if (reason || test->data->disabled) {
+		printf("skip %s/%s: %s\n", test->category, test->name,
+		       reason ? reason : "disabled");
+		return true;
+	}
+	current = test;
+	(void)fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		(void)alarm(test->data->timeout > 0 ? (unsigned int)test->data->timeout + 1 : 300);
+		test->test();
+		(void)fflush(NULL);
+		_exit(failures ? EXIT_FAILED : 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return false;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED)
+		return true;
+	if (WIFSIGNALED(status) ? WTERMSIG(status) == test->data->signal
+				: !test->data->signal &&
+					  WEXITSTATUS(status) == test->data->exit_code) {
+		printf("ok - %s/%s\n", test->category, test->name);
+		return true;
+	}
+	printf("not ok - %s/%s (%s %d)\n", test->category, test->name,
+	       WIFSIGNALED(status) ? "signal" : "exit code",
+	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	return false;
+}
+
+int main(void)
+{
+	struct criterion_test_set *set = criterion_initialize();
+	bool passed = true;
+
+	FOREACH_SET(struct criterion_suite_set *suite, set->suites)
+	{
+		current_suite = &suite->suite;
+		if (!suite->tests)
+			continue;
+		FOREACH_SET(struct criterion_test *test, suite->tests)
+		{
+			if (test->data->kind_ != CR_TEST_NORMAL) {
+				printf("not ok - %s/%s takes parameters\n", test->category,
+				       test->name);
+				passed = false;
+			} else if (!run(test)) {
+				passed = false;
+			}
+		}
+	}
+	return passed ? 0 : 1;
+}
