@@ -213,7 +213,7 @@ bench: all bench-programs ## figures: ring against cache line and socket, round 
 	$(Q)for b in $(BENCH); do $$b || exit 1; done
 soak: all mp-programs ## the long versions of the process tests and of the model
 	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(MP) $(STRESS),,,--long)
-	$(Q)$(MAKE) --no-print-directory model LONG=1
+	$(Q)TEST_TIMEOUT=36000 $(MAKE) --no-print-directory model LONG=1
 fuzz: ## libFuzzer on what comes from a stream, SECONDS=60 each
 	$(Q)for f in $(FUZZ); do $(MAKE) --no-print-directory VARIANT=fuzz $$(echo $$f | sed s,build/,build/fuzz/,) && \
 		$$(echo $$f | sed s,build/,build/fuzz/,) -max_total_time=$(or $(SECONDS),60) || exit 1; done
