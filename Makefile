@@ -53,14 +53,14 @@ I_shim    := $(I_client) -Isigner -Ihost_agent -Ienclave_shim
 I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
-CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_address
+CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
 SESSION := sr_message
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
 SIGNER  := sr_secret sr_hash sr_keccak sr_ecdsa sr_keyring sr_core sr_port
-AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_status sr_stream sr_stream_uring \
-           sr_config sr_host
-SHIM    := sr_keyfile sr_signer sr_serve sr_local
+HOST    := sr_config sr_host
+AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
+SHIM    := sr_keyfile sr_signer
 CTL     := sigringctl sr_ctl_key sr_ctl_status
 REPLAY  := sr_verify sr_orders sr_histogram
 
@@ -69,7 +69,8 @@ O_core   := $(call objects,ring/core,$(CORE))
 O_order  := $(call objects,ring/session,$(SESSION)) $(call objects,ring/order,$(ORDER))
 O_client := $(O_core) $(O_order) $(call objects,ring/client,$(CLIENT))
 O_signer := $(call objects,signer,$(SIGNER))
-O_agent  := $(call objects,host_agent,$(AGENT))
+O_host   := $(call objects,host_agent,$(HOST))
+O_agent  := $(O_host) $(call objects,host_agent,$(AGENT))
 O_shim   := $(call objects,enclave_shim,$(SHIM))
 O_replay := $(call objects,bench,$(REPLAY))
 
@@ -88,15 +89,16 @@ FUZZ    := $(call tests_of,fuzz)
 BENCH   := $(sort $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c)))
 
 .PHONY: all
-all: $(addprefix $(B)/,$(PROGRAMS) libsigring.a $(SO))
+all: $(addprefix $(B)/,$(PROGRAMS) libsigring.a $(SO)) ## every program and the library
 
 $(B)/sigring-agent: $(call objects,host_agent,sigring_agent) $(O_agent) $(O_core)
 $(B)/sigring-agent: LIBS := $(L_agent) $(L_client)
-$(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
-$(B)/sigring-enclave $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
-$(B)/sigring-local: $(call objects,enclave_shim,sigring_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
-$(B)/sigringctl: $(call objects,enclave_shim,$(CTL)) $(O_shim) $(O_agent) $(O_signer) $(O_client)
-$(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_agent) $(L_client)
+$(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_shim) $(O_host) $(O_signer) $(O_order) $(O_core)
+$(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
+$(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
+$(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
+$(B)/sigringctl: $(call objects,enclave_shim,$(CTL)) $(O_shim) $(O_signer) $(O_client)
+$(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
 $(B)/sigring-replay: LIBS := -lcrypto -ljansson $(L_client) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
@@ -112,7 +114,7 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SO) \
 		-Wl,--version-script=ring/client/libsigring.map -o $@ $(O_client) $(L_client)
 
-O_all := $(O_shim) $(O_agent) $(O_signer) $(O_client) $(O_replay) $(call objects,enclave_shim,sr_ctl_key)
+O_all := $(O_shim) $(O_agent) $(O_signer) $(O_client) $(O_replay) $(call objects,enclave_shim,sr_ctl_key sr_serve sr_local)
 L_all := $(L_crypto) -ljansson $(L_agent) $(L_client) -lm
 $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"

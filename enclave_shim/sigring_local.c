@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sr_agent.h"
-#include "sr_host.h"
+#include "sr_agent_options.h"
 #include "sr_local.h"
 #include "sr_region.h"
 #include "sr_signer_options.h"
@@ -71,7 +70,7 @@ static int check(void)
 	struct sr_signer signer;
 	struct sr_reason why = { 0, "" };
 
-	sr_host_check_users(&c, &config);
+	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
 	sr_host_check_memlock(&c, bytes + 512u * 1024u);
 	if (config.huge_pages)

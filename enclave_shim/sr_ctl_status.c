@@ -127,6 +127,8 @@ static int print_status(const char *text)
 	print_group(status, "signer");
 	json_array_foreach(json_object_get(status, "clients"), i, client)
 		print_client(client);
+	if (json_is_true(json_object_get(status, "truncated")))
+		(void)printf("and more processes than one answer holds\n");
 	json_decref(status);
 	return 0;
 }

@@ -15,6 +15,7 @@
 
 struct stream {
 	int fd; /* -1 when free */
+	uint64_t heard; /* turn in which bytes came last */
 	struct sr_port *port;
 };
 
@@ -23,7 +24,7 @@ struct sr_serve {
 	enum sr_wait_policy wait;
 	int listen_fd;
 	uint32_t stopping;
-	uint32_t turns;
+	uint64_t turns;
 	uint32_t idle_turns;
 	size_t send_bytes_max;
 	struct stream streams[SR_SERVE_STREAMS_MAX];
@@ -83,21 +84,32 @@ static void drop_stream(struct sr_serve *s, struct stream *t, const char *why)
 	note(s, why);
 }
 
-/* When every place is taken a new agent waits in the listener's queue. */
+/* A free place, or that of the peer who has been silent for longest: an agent
+ * speaks twice a second, so connections that only hold places keep none out. */
+static struct stream *make_place(struct sr_serve *s)
+{
+	struct stream *silent = &s->streams[0];
+
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++) {
+		if (s->streams[i].fd < 0)
+			return &s->streams[i];
+		if (s->streams[i].heard < silent->heard)
+			silent = &s->streams[i];
+	}
+	drop_stream(s, silent, "too many connections: the one silent for longest was cut off");
+	return silent;
+}
+
 static bool accept_stream(struct sr_serve *s)
 {
-	struct stream *t = NULL;
+	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct stream *t;
 
-	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX && !t; i++)
-		if (s->streams[i].fd < 0)
-			t = &s->streams[i];
-	if (!t)
+	if (fd < 0)
 		return false;
-	t->fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (t->fd < 0) {
-		t->fd = -1;
-		return false;
-	}
+	t = make_place(s);
+	t->fd = fd;
+	t->heard = s->turns;
 	sr_port_begin(t->port);
 	note(s, "an agent connected");
 	return true;
@@ -109,6 +121,7 @@ static bool read_stream(struct sr_serve *s, struct stream *t)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
+	t->heard = s->turns;
 	if (n <= 0)
 		drop_stream(s, t, "an agent hung up; its sessions wait to be resumed");
 	else if (sr_port_feed(t->port, s->in, (size_t)n) < 0)
@@ -174,7 +187,7 @@ static void sleep_on_fds(struct sr_serve *s)
 		fds[count++] = (struct pollfd){ .fd = s->streams[i].fd, .events = events };
 	}
 	(void)poll(fds, count, SLEEP_MS);
-	s->turns = 0; /* the next turn accepts */
+	s->turns += ACCEPT_TURNS - s->turns % ACCEPT_TURNS; /* the next turn accepts */
 }
 
 static void idle(struct sr_serve *s)

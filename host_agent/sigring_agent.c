@@ -5,10 +5,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "sr_agent.h"
-#include "sr_config.h"
+#include "sr_agent_options.h"
 #include "sr_frame.h"
-#include "sr_host.h"
 #include "sr_region.h"
 #include "sr_version.h"
 
@@ -87,7 +85,7 @@ static int check(void)
 				 config.depth_max, SR_CMP_BYTES };
 	uint64_t bytes = sr_region_bytes(&g) * ((config.sessions_max + g.sessions - 1) / g.sessions);
 
-	sr_host_check_users(&c, &config);
+	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
 	sr_host_check_memlock(&c, bytes);
 	if (config.huge_pages)

@@ -99,13 +99,32 @@ static void pin(struct sr_agent *a)
 	a->wait = sr_wait_resolve(a->config.wait, a->config.loops);
 }
 
-int sr_agent_run(struct sr_agent *a)
+/* The cold thread may run wherever this one might before it was pinned. */
+static int start_attach(struct sr_agent *a, const cpu_set_t *cpus)
 {
-	int ret = pthread_create(&a->attach_thread, NULL, sr_agent_attach_main, a);
+	pthread_attr_t attr;
+	int ret = pthread_attr_init(&attr);
 
 	if (ret)
 		return -ret;
-	pin(a); /* after the thread was made: it must not share our CPU */
+	if (CPU_COUNT(cpus))
+		(void)pthread_attr_setaffinity_np(&attr, sizeof *cpus, cpus);
+	ret = pthread_create(&a->attach_thread, &attr, sr_agent_attach_main, a);
+	(void)pthread_attr_destroy(&attr);
+	return -ret;
+}
+
+int sr_agent_run(struct sr_agent *a)
+{
+	cpu_set_t cpus;
+	int ret;
+
+	if (sched_getaffinity(0, sizeof cpus, &cpus) < 0)
+		CPU_ZERO(&cpus);
+	pin(a); /* before the thread is made: it reads node and policy */
+	ret = start_attach(a, &cpus);
+	if (ret < 0)
+		return ret;
 	while (!sr_load32_relaxed(&a->stopping))
 		if (!sr_agent_loop_turn(a))
 			sr_agent_loop_sleep(a);

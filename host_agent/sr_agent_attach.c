@@ -93,9 +93,11 @@ fail:
 	return NULL;
 }
 
-static void answer_open(struct sr_agent_client *c, uint32_t index,
-			const struct sr_agent_session *s, uint32_t result,
-			const uint64_t boot_id[2])
+/* Answers return what sr_attach_send() does. A client that cannot be answered is
+ * hung up on: he attaches again, where waiting for a lost answer would be for ever. */
+static int answer_open(struct sr_agent_client *c, uint32_t index,
+		       const struct sr_agent_session *s, uint32_t result,
+		       const uint64_t boot_id[2])
 {
 	union sr_attach_message m;
 	int fds[2];
@@ -110,8 +112,7 @@ static void answer_open(struct sr_agent_client *c, uint32_t index,
 		fds[1] = s->wait_fd;
 		count = 2;
 	}
-	/* A client that does not read his socket is noticed when he hangs up. */
-	(void)!sr_attach_send(c->sock, &m, SR_ATTACH_OPENED, fds, count);
+	return sr_attach_send(c->sock, &m, SR_ATTACH_OPENED, fds, count);
 }
 
 static const uint64_t no_boot[2];
@@ -124,7 +125,7 @@ static void call_back(struct sr_agent *a, struct sr_agent_session *s)
 	post(a, SR_MAIL_CLOSE, s);
 }
 
-/* Returns -EPROTO for a client that breaks the protocol. */
+/* Returns -EPROTO for a client that breaks the protocol, or what the answer did. */
 static int take_open(struct sr_agent *a, struct sr_agent_client *c,
 		     const struct sr_attach_open *open)
 {
@@ -135,36 +136,33 @@ static int take_open(struct sr_agent *a, struct sr_agent_client *c,
 	    (!(open->flags & SR_OPEN_RESUME) && (open->next || open->published)))
 		return -EPROTO;
 	if (c->sessions[open->index]) {
-		answer_open(c, open->index, NULL, SR_RESULT_BUSY, no_boot);
-		return 0;
+		return answer_open(c, open->index, NULL, SR_RESULT_BUSY, no_boot);
 	}
 	c->sessions[open->index] = session_new(c, open);
 	if (!c->sessions[open->index]) {
-		answer_open(c, open->index, NULL, SR_RESULT_FULL, no_boot);
-		return 0;
+		return answer_open(c, open->index, NULL, SR_RESULT_FULL, no_boot);
 	}
 	c->away++;
 	post(a, SR_MAIL_OPEN, c->sessions[open->index]);
 	return 0;
 }
 
-static void answer_closed(struct sr_agent_client *c, uint32_t index)
+static int answer_closed(struct sr_agent_client *c, uint32_t index)
 {
 	union sr_attach_message m;
 
 	memset(&m, 0, sizeof m);
 	m.index.index = index;
-	(void)!sr_attach_send(c->sock, &m, SR_ATTACH_CLOSED, NULL, 0);
+	return sr_attach_send(c->sock, &m, SR_ATTACH_CLOSED, NULL, 0);
 }
 
 static int take_close(struct sr_agent *a, struct sr_agent_client *c, uint32_t index)
 {
 	if (c->phase != SR_CLIENT_ATTACHED || index >= c->geometry.sessions)
 		return -EPROTO;
-	if (c->sessions[index])
-		call_back(a, c->sessions[index]);
-	else
-		answer_closed(c, index);
+	if (!c->sessions[index])
+		return answer_closed(c, index);
+	call_back(a, c->sessions[index]);
 	return 0;
 }
 
@@ -177,7 +175,6 @@ void sr_agent_client_free(struct sr_agent *a, struct sr_agent_client *c)
 			*at = c->next;
 			break;
 		}
-	a->client_count--;
 	a->session_count -= c->geometry.sessions;
 	if (c->sock >= 0)
 		(void)close(c->sock);
@@ -224,6 +221,16 @@ static bool clock_agrees(uint64_t theirs_ns)
 	return gap_ns <= SR_CLOCK_SKEW_NS_MAX;
 }
 
+/* Who only asks for the status does not count. */
+static uint32_t clients_greeted(const struct sr_agent *a)
+{
+	uint32_t n = 0;
+
+	for (const struct sr_agent_client *c = a->clients; c; c = c->next)
+		n += c->geometry.sessions != 0;
+	return n;
+}
+
 static void take_hello(struct sr_agent *a, struct sr_agent_client *c,
 		       const struct sr_attach_hello *hello)
 {
@@ -241,6 +248,10 @@ static void take_hello(struct sr_agent *a, struct sr_agent_client *c,
 	}
 	if (!clock_agrees(hello->now_ns)) {
 		refuse(a, c, SR_REFUSED_CLOCK, "its monotonic clock differs by over a second");
+		return;
+	}
+	if (clients_greeted(a) >= a->config.clients_max) {
+		refuse(a, c, SR_REFUSED_CLIENTS, "clients-max is reached");
 		return;
 	}
 	if (g.sessions > a->config.sessions_max - a->session_count) {
@@ -369,6 +380,8 @@ static void take_message(struct sr_agent *a, struct sr_agent_client *c)
 		(void)close(fds[--count]);
 	if (ret == -EPROTO)
 		refuse(a, c, SR_REFUSED_PROTOCOL, "it broke the attach protocol");
+	else if (ret < 0)
+		leave(a, c);
 }
 
 static bool uid_allowed(const struct sr_agent *a, uint32_t uid)
@@ -389,8 +402,11 @@ static void accept_client(struct sr_agent *a)
 	socklen_t len = sizeof cred;
 	int sock = accept4(a->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (sock < 0)
+	if (sock < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+			(void)usleep(10000); /* the listener stays readable */
 		return;
+	}
 	c = calloc(1, sizeof *c);
 	if (!c || getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
 		(void)close(sock);
@@ -404,13 +420,8 @@ static void accept_client(struct sr_agent *a)
 	c->deadline_ns = sr_now_ns() + HANDSHAKE_NS;
 	c->next = a->clients;
 	a->clients = c;
-	a->client_count++;
 	if (!uid_allowed(a, c->uid)) {
 		refuse(a, c, SR_REFUSED_UID, "allow-uid does not name it");
-		return;
-	}
-	if (a->client_count > a->config.clients_max) {
-		refuse(a, c, SR_REFUSED_CLIENTS, "clients-max is reached");
 		return;
 	}
 	ev.data.ptr = c;
@@ -431,8 +442,8 @@ static void session_back(struct sr_agent *a, struct sr_agent_session *s, bool te
 	if (c->phase == SR_CLIENT_LEAVING) {
 		if (!c->away)
 			sr_agent_client_free(a, c);
-	} else if (tell_client) {
-		answer_closed(c, index);
+	} else if (tell_client && answer_closed(c, index) < 0) {
+		leave(a, c);
 	}
 }
 
@@ -441,13 +452,16 @@ static void session_opened(struct sr_agent *a, struct sr_agent_session *s, uint3
 	uint64_t boot_id[2] = { sr_load_relaxed(&a->counters.boot_id[0]),
 				sr_load_relaxed(&a->counters.boot_id[1]) };
 	struct sr_agent_client *c = s->client;
+	int ret = 0;
 
 	if (s->close_posted) /* it comes back by the other mail */
 		return;
 	if (c->phase == SR_CLIENT_ATTACHED)
-		answer_open(c, s->index, s, result, boot_id);
+		ret = answer_open(c, s->index, s, result, boot_id);
 	if (result != SR_RESULT_OK)
 		session_back(a, s, false);
+	if (ret < 0) /* still attached, so still there */
+		leave(a, c);
 }
 
 static void take_mail(struct sr_agent *a, struct sr_mail mail)

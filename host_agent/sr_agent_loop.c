@@ -3,12 +3,15 @@
 #include <sched.h>
 
 #include "sr_agent_state.h"
+#include "sr_assert.h"
 #include "sr_clock.h"
 #include "sr_record.h"
 
 #define IDLE_RECV_TURNS 64u /* an idle receive costs more than a microsecond */
+#define EXPECT_SESSIONS_MAX 16u /* more of them are swept faster without */
 #define BEAT_TURNS 256u
 #define BEAT_NS SR_NS_PER_MS
+#define STEADY_NS SR_NS_PER_S
 #define STATUS_NS (500u * SR_NS_PER_MS)
 #define BACKOFF_NS_MIN SR_NS_PER_MS
 #define BACKOFF_NS_MAX (250u * SR_NS_PER_MS)
@@ -20,8 +23,8 @@ static void add(uint64_t *counter, uint64_t by)
 	sr_store_relaxed(counter, sr_load_relaxed(counter) + by);
 }
 
-/* The attach thread drains its mailbox long before it can fill: every session has
- * at most a few mails on the way. Were it ever full, nothing is dropped. */
+/* The attach thread never waits for us, so it drains its mailbox in the end, and
+ * nothing is dropped. */
 static void tell(struct sr_agent *a, enum sr_agent_mail kind, void *object, uint32_t value)
 {
 	struct sr_mail mail = { (uint32_t)kind, value, object };
@@ -44,6 +47,7 @@ static bool number_done(const struct sr_agent_session *s, uint64_t n)
 static void publish(struct sr_agent *a, struct sr_agent_session *s, uint64_t n,
 		    const unsigned char record[SR_CMP_BYTES])
 {
+	SR_DCHECK(n - s->first_open < s->depth && !number_done(s, n));
 	sr_slot_publish(&s->completion, s->first + n, record);
 	if (s->ring_fd >= 0)
 		sr_doorbell_publish(&s->client_block->sleeping, s->ring_fd);
@@ -191,8 +195,12 @@ static void put_open(struct sr_agent *a, struct sr_agent_session *s)
 	};
 
 	sr_open_put(payload, &open);
-	if (!put_control(l, SR_FRAME_OPEN, 0, s->epoch, payload, sizeof payload))
+	/* The signer cuts off who asks on without reading; END keeps its room. */
+	if (l->asked == l->asked_max ||
+	    !frame_room(l, sizeof payload, SR_AGENT_CONTROL_BYTES) ||
+	    !put_control(l, SR_FRAME_OPEN, 0, s->epoch, payload, sizeof payload))
 		return;
+	l->asked++;
 	s->cookie = ++l->cookie;
 	s->phase = SR_AGENT_BINDING;
 }
@@ -259,6 +267,8 @@ static int take_one(struct sr_agent *a, struct sr_agent_session *s, uint64_t *no
 	if (ret < 0) {
 		if (ret == -EPROTO)
 			condemn(a, s);
+		else if (l->session_count[0] + l->session_count[1] <= EXPECT_SESSIONS_MAX)
+			sr_slot_expect(&s->submission, s->first + n);
 		return 0;
 	}
 	at = frame_room(l, bytes, SR_AGENT_CONTROL_BYTES);
@@ -268,9 +278,7 @@ static int take_one(struct sr_agent *a, struct sr_agent_session *s, uint64_t *no
 	/* Copied whole, then looked at; the slot may change under us. */
 	sr_slot_copy(&s->submission, s->first + n, at + SR_FRAME_HEADER_BYTES);
 	s->next_send = n + 1;
-	/* A longer gap than depth ends a session at the signer: after that many in a
-	 * row one goes out although it is late. */
-	if (n - s->sent_end < s->depth && expired(s, n, at + SR_FRAME_HEADER_BYTES, now_ns)) {
+	if (expired(s, n, at + SR_FRAME_HEADER_BYTES, now_ns)) {
 		give(a, s, n, SR_EXPIRED);
 		return 1;
 	}
@@ -282,8 +290,6 @@ static int take_one(struct sr_agent *a, struct sr_agent_session *s, uint64_t *no
 	} else {
 		s->forwarded_max = n + 1;
 	}
-	if (n >= s->sent_end)
-		s->sent_end = n + 1;
 	add(&s->block->forwarded, 1);
 	add(&a->counters.forwarded, 1);
 	return 1;
@@ -332,11 +338,7 @@ static bool turn_session(struct sr_agent *a, struct sr_agent_session *s, uint32_
 	case SR_AGENT_BOUND:
 		if (s->closing)
 			break;
-		for (uint32_t i = 0; i < a->config.turn_records; i++) {
-			if (l->in_flight >= credits) {
-				add(&a->counters.credit_stalls, 1);
-				return did;
-			}
+		for (uint32_t i = 0; i < a->config.turn_records && l->in_flight < credits; i++) {
 			if (s->next_send - s->first_open >= s->depth || !take_one(a, s, now_ns))
 				return did;
 			did = true;
@@ -374,13 +376,14 @@ static bool close_session(struct sr_agent *a, struct sr_agent_session *s)
 
 /*
  * One class of sessions, each in its turn, beginning with another each time. The
- * last eighth of the credits is kept for the priority class: a burst of orders
- * cannot hold up a cancel.
+ * last eighth of the credits, and at least one where there are two, is kept for
+ * the priority class: a burst of orders cannot hold up a cancel.
  */
-static bool turn_class(struct sr_agent *a, unsigned int class, uint64_t *now_ns)
+static bool turn_class(struct sr_agent *a, unsigned int class, bool blocked, uint64_t *now_ns)
 {
 	struct sr_agent_loop *l = &a->loop;
-	uint32_t credits = class == 0 ? l->credits : l->credits - l->credits / 8;
+	uint32_t reserve = l->credits / 8 ? l->credits / 8 : l->credits > 1;
+	uint32_t credits = blocked ? 0 : l->credits - (class == 0 ? 0 : reserve);
 	bool did = false;
 
 	for (uint32_t i = 0; i < l->session_count[class]; i++) {
@@ -423,11 +426,11 @@ static void take_hello(struct sr_agent *a, const struct sr_frame *f)
 	l->known_boot = true;
 	memcpy(l->boot_id, hello.boot_id, sizeof l->boot_id);
 	l->credits = hello.credit_records;
-	l->slot_bytes_max = hello.slot_bytes_max;
+	l->asked_max = SR_ASKED_MAX(hello.sessions_max);
 	l->write_bytes_max = a->config.write_bytes_max;
 	if (hello.write_bytes_max && hello.write_bytes_max < l->write_bytes_max)
 		l->write_bytes_max = hello.write_bytes_max;
-	l->backoff_ns = 0;
+	l->up_ns = sr_now_ns();
 	sr_store_relaxed(&a->counters.credits, l->credits);
 	sr_store_relaxed(&a->counters.boot_id[0], l->boot_id[0]);
 	sr_store_relaxed(&a->counters.boot_id[1], l->boot_id[1]);
@@ -467,8 +470,6 @@ static void bind_session(struct sr_agent *a, struct sr_agent_session *s, uint32_
 	s->phase = SR_AGENT_BOUND;
 	s->was_bound = true;
 	s->next_send = s->first_open; /* everything unanswered goes again */
-	if (s->sent_end < s->first_open)
-		s->sent_end = s->first_open;
 	set_state(s, SR_LINK_OPEN);
 	if (!s->announced) {
 		s->announced = true;
@@ -486,6 +487,7 @@ static void take_opened(struct sr_agent *a, const struct sr_frame *f)
 		stream_down(a, -EPROTO);
 		return;
 	}
+	l->asked -= l->asked > 0;
 	s = find_cookie(l, opened.cookie);
 	if (!s || s->closing) {
 		/* The client left meanwhile; the signer must not keep it. */
@@ -495,9 +497,14 @@ static void take_opened(struct sr_agent *a, const struct sr_frame *f)
 			s->phase = SR_AGENT_LOST;
 		return;
 	}
-	if (opened.result == SR_OPENED_OK && f->session && !l->route[SR_SESSION_INDEX(f->session)])
+	if (opened.result == SR_OPENED_OK && f->session &&
+	    !l->route[SR_SESSION_INDEX(f->session)]) {
 		bind_session(a, s, f->session);
-	else if (s->announced)
+		return;
+	}
+	if (opened.result == SR_OPENED_OK) /* two of our sessions under one number */
+		(void)put_control(l, SR_FRAME_END, f->session, f->epoch, NULL, 0);
+	if (s->announced)
 		lose(a, s);
 	else
 		refuse_session(a, s, opened.result == SR_OPENED_OK ? SR_RESULT_BUSY :
@@ -532,7 +539,7 @@ static void take_reply(struct sr_agent *a, const struct sr_frame *f)
 		return;
 	}
 	n = sr_get64(f->payload) - s->first;
-	if (n - s->first_open >= s->depth || n >= s->forwarded_max || number_done(s, n)) {
+	if (n - s->first_open >= s->depth || n >= s->next_send || number_done(s, n)) {
 		add(&a->counters.ignored, 1);
 		return;
 	}
@@ -544,6 +551,7 @@ static void take_status(struct sr_agent *a, const struct sr_frame *f)
 {
 	uint32_t fields = f->payload_bytes / 8;
 
+	a->loop.asked -= a->loop.asked > 0;
 	for (uint32_t i = 0; i < fields && i < SR_STATUS_FIELDS; i++)
 		sr_store_relaxed(&a->counters.signer[i], sr_get64(f->payload + 8 * (size_t)i));
 }
@@ -630,9 +638,10 @@ static void stream_down(struct sr_agent *a, int error)
 	l->up = l->hello = false;
 	l->in_bytes = l->out_bytes = l->out_sent = 0;
 	l->in_flight = 0;
+	l->asked = 0;
 	sr_store_relaxed(&a->counters.up, 0);
-	/* A connect that succeeds and dies at once must back off as well: only a
-	 * HELLO resets it. */
+	/* A stream that comes up and dies at once must back off as well: only one
+	 * that has lived for STEADY_NS resets it. */
 	l->backoff_ns = l->backoff_ns ? l->backoff_ns * 2 : BACKOFF_NS_MIN;
 	if (l->backoff_ns > BACKOFF_NS_MAX)
 		l->backoff_ns = BACKOFF_NS_MAX;
@@ -692,6 +701,7 @@ static void take_mail(struct sr_agent *a, struct sr_mail mail)
 	sr_store_relaxed(&sr_region_beat(&s->client->completion)->heartbeat_ns, sr_now_ns());
 	s->held = true;
 	/* The attach thread counts sessions: there is room. */
+	SR_ASSERT(l->session_count[class] < a->config.sessions_max);
 	l->sessions[class][l->session_count[class]++] = s;
 	if (!(l->up && l->hello) && !(s->flags & SR_OPEN_RESUME))
 		refuse_session(a, s, SR_RESULT_NO_SIGNER);
@@ -713,9 +723,14 @@ static void beat(struct sr_agent *a)
 					 now_ns);
 		}
 	sr_store_relaxed(&a->counters.in_flight, l->in_flight);
-	if (l->hello && now_ns - l->status_ns > STATUS_NS && l->out_bytes == 0) {
+	if (l->hello && l->in_flight >= l->credits)
+		add(&a->counters.credit_stalls, 1);
+	if (l->hello && now_ns - l->up_ns > STEADY_NS)
+		l->backoff_ns = 0;
+	if (l->hello && now_ns - l->status_ns > STATUS_NS && l->out_bytes == 0 &&
+	    l->asked < l->asked_max && put_control(l, SR_FRAME_STATUS, 0, 0, NULL, 0)) {
+		l->asked++;
 		l->status_ns = now_ns;
-		(void)put_control(l, SR_FRAME_STATUS, 0, 0, NULL, 0);
 	}
 }
 
@@ -723,7 +738,7 @@ static bool stream_turn(struct sr_agent *a)
 {
 	struct sr_agent_loop *l = &a->loop;
 	bool look = l->in_flight || l->transport->cheap_recv || !l->hello ||
-		    l->idle_turns % IDLE_RECV_TURNS == 0;
+		    (l->idle_turns + 1) % IDLE_RECV_TURNS == 0; /* not right after work */
 
 	if (!l->up)
 		return connect_stream(a);
@@ -735,6 +750,7 @@ bool sr_agent_loop_turn(struct sr_agent *a)
 	struct sr_agent_loop *l = &a->loop;
 	struct sr_mail mail;
 	uint64_t now_ns = 0;
+	bool blocked;
 	bool did = false;
 
 	while (SR_UNLIKELY(sr_mailbox_get(&a->to_loop, &mail) == 0)) {
@@ -742,12 +758,12 @@ bool sr_agent_loop_turn(struct sr_agent *a)
 		did = true;
 	}
 	did |= stream_turn(a); /* reads before it writes, always */
-	if (l->out_bytes == 0 || flush(a) == 0) {
-		did |= turn_class(a, 0, &now_ns);
-		did |= turn_class(a, 1, &now_ns);
-		if (l->up && l->out_bytes)
-			(void)flush(a);
-	}
+	/* A stream that takes no more holds up records, and nothing else. */
+	blocked = l->out_bytes && flush(a) < 0;
+	did |= turn_class(a, 0, blocked, &now_ns);
+	did |= turn_class(a, 1, blocked, &now_ns);
+	if (l->up && l->out_bytes && !blocked)
+		(void)flush(a);
 	if (sr_load_relaxed(&a->counters.turns) % BEAT_TURNS == 0)
 		beat(a);
 	add(&a->counters.turns, 1);
@@ -802,7 +818,7 @@ static void sleep_on_fds(struct sr_agent *a)
 				ts.tv_nsec = STALL_NS_MAX; /* a client that cannot ring */
 		}
 	sr_fence_full(); /* our flags before our second look */
-	if (!anything_published(a) && ppoll(fds, count, &ts, NULL) > 0)
+	if ((stalled || !anything_published(a)) && ppoll(fds, count, &ts, NULL) > 0)
 		for (nfds_t i = 0; i < count; i++)
 			if ((fds[i].revents & POLLIN) && fds[i].fd != wait_fd)
 				sr_doorbell_clear(fds[i].fd);
@@ -811,7 +827,7 @@ static void sleep_on_fds(struct sr_agent *a)
 			sr_store32_relaxed(
 				&sr_region_beat(&l->sessions[class][i]->client->completion)->sleeping,
 				0);
-	l->idle_turns = 0; /* the next turn looks at the stream */
+	l->idle_turns = IDLE_RECV_TURNS - 1; /* the next turn looks at the stream */
 	beat(a);
 }
 

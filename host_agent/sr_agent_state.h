@@ -13,10 +13,15 @@
 
 #include "sr_agent.h"
 #include "sr_attach.h"
+#include "sr_doorbell.h"
 #include "sr_frame.h"
 #include "sr_mailbox.h"
 #include "sr_region.h"
 #include "sr_slot.h"
+
+/* At most an OPEN and a CLOSE of each session are on the way to the polling thread:
+ * the attach thread never finds that mailbox full, so neither waits for the other. */
+SR_STATIC_ASSERT(SR_MAILBOX_SLOTS >= 2 * SR_SESSIONS_MAX, "mail for every session");
 
 enum sr_agent_mail {
 	/* to the polling thread */
@@ -72,7 +77,6 @@ struct sr_agent_session {
 	uint32_t cookie;
 	uint64_t next_send;     /* number of the next record to look at */
 	uint64_t forwarded_max; /* numbers below may have reached the signer */
-	uint64_t sent_end;      /* the signer expects this number or a later one */
 	uint64_t first_open;    /* lowest number without a completion */
 	uint8_t *done;          /* depth flags: completion published ahead */
 };
@@ -112,7 +116,7 @@ struct sr_agent_counters {
 	uint64_t resent;
 	uint64_t writes;
 	uint64_t written_bytes;
-	uint64_t credit_stalls; /* turns that ended for want of credit */
+	uint64_t credit_stalls; /* times, once a millisecond, that no credit was left */
 	uint64_t streams;       /* times the stream came up */
 	uint64_t ignored;       /* frames that made no sense any more */
 	uint64_t in_flight;
@@ -140,7 +144,9 @@ struct sr_agent_loop {
 	uint32_t credits;
 	uint32_t in_flight;
 	uint32_t write_bytes_max;
-	uint32_t slot_bytes_max; /* the signer's */
+	uint32_t asked; /* OPEN and STATUS frames without an answer */
+	uint32_t asked_max;
+	uint64_t up_ns;
 	uint64_t retry_ns;
 	uint64_t backoff_ns;
 	uint64_t beat_ns;
@@ -164,7 +170,6 @@ struct sr_agent {
 	uint32_t stopping; /* set once; relaxed */
 	pthread_t attach_thread;
 	struct sr_agent_client *clients; /* attach thread's */
-	uint32_t client_count;
 	uint32_t session_count; /* over all clients, as asked for */
 	struct sr_mailbox to_loop;
 	struct sr_mailbox to_attach;

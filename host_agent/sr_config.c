@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sr_agent.h"
+#include "sr_address.h"
 #include "sr_config.h"
 #include "sr_version.h"
+#include "sr_wait.h"
 
 static const struct sr_option *find(const struct sr_program *p, const char *name)
 {
@@ -108,7 +108,7 @@ int sr_config_args(const struct sr_program *program, int argc, char **argv, stru
 	return i;
 }
 
-static int parse_number(const char *value, uint64_t min, uint64_t max, uint64_t *number)
+int sr_config_number(const char *value, uint64_t min, uint64_t max, uint64_t *number)
 {
 	unsigned long long v;
 	char *end;
@@ -127,7 +127,7 @@ int sr_set_u32(void *target, const char *value, const struct sr_option *o, struc
 {
 	uint64_t v;
 
-	if (parse_number(value, o->min, o->max, &v) < 0)
+	if (sr_config_number(value, o->min, o->max, &v) < 0)
 		return sr_reason_set(why, -EINVAL, "%s must be a number from %llu to %llu, not `%s`",
 				     o->name, (unsigned long long)o->min,
 				     (unsigned long long)o->max, value);
@@ -139,7 +139,7 @@ int sr_set_pow2(void *target, const char *value, const struct sr_option *o, stru
 {
 	uint64_t v;
 
-	if (parse_number(value, o->min, o->max, &v) < 0 || !sr_is_pow2(v))
+	if (sr_config_number(value, o->min, o->max, &v) < 0 || !sr_is_pow2(v))
 		return sr_reason_set(why, -EINVAL,
 				     "%s must be a power of two from %llu to %llu, not `%s`",
 				     o->name, (unsigned long long)o->min,
@@ -152,7 +152,7 @@ int sr_set_lines(void *target, const char *value, const struct sr_option *o, str
 {
 	uint64_t v;
 
-	if (parse_number(value, o->min, o->max, &v) < 0 || v % SR_LINE_BYTES)
+	if (sr_config_number(value, o->min, o->max, &v) < 0 || v % SR_LINE_BYTES)
 		return sr_reason_set(why, -EINVAL,
 				     "%s must be a multiple of %u from %llu to %llu, not `%s`",
 				     o->name, SR_LINE_BYTES, (unsigned long long)o->min,
@@ -189,7 +189,7 @@ int sr_set_cpu(void *target, const char *value, const struct sr_option *o, struc
 {
 	uint64_t v;
 
-	if (parse_number(value, 0, 1023, &v) < 0)
+	if (sr_config_number(value, 0, 1023, &v) < 0)
 		return sr_reason_set(why, -EINVAL, "%s must be the number of a CPU, not `%s`",
 				     o->name, value);
 	*(int *)target = (int)v;
@@ -235,29 +235,5 @@ int sr_set_mode(void *target, const char *value, const struct sr_option *o, stru
 		return sr_reason_set(why, -EINVAL, "%s must be octal permission bits, not `%s`",
 				     o->name, value);
 	*(unsigned int *)target = (unsigned int)mode;
-	return 0;
-}
-
-int sr_set_uid(void *target, const char *value, const struct sr_option *o, struct sr_reason *why)
-{
-	struct sr_agent_config *config = target;
-	const struct passwd *pw;
-	uint64_t uid;
-
-	if (!strcmp(value, "any")) {
-		config->any_uid = true;
-		return 0;
-	}
-	if (config->uid_count == SR_AGENT_UIDS_MAX)
-		return sr_reason_set(why, -EINVAL, "%s: at most %u users", o->name,
-				     SR_AGENT_UIDS_MAX);
-	if (parse_number(value, 0, UINT32_MAX - 1, &uid) < 0) {
-		pw = getpwnam(value);
-		if (!pw)
-			return sr_reason_set(why, -EINVAL, "%s: no user `%s` on this host", o->name,
-					     value);
-		uid = pw->pw_uid;
-	}
-	config->uids[config->uid_count++] = (uint32_t)uid;
 	return 0;
 }

@@ -47,8 +47,12 @@ SR_WARN_UNUSED int sr_config_args(const struct sr_program *program, int argc, ch
 SR_WARN_UNUSED int sr_config_file(const struct sr_program *program, const char *path,
 				  struct sr_reason *why);
 
+/* sr_config_number - a decimal number within bounds. 0, or -EINVAL. */
+SR_WARN_UNUSED int sr_config_number(const char *value, uint64_t min, uint64_t max,
+				    uint64_t *number);
+
 /* Setters. Targets: uint32_t, bool, const char *, int, enum sr_wait_policy,
- * struct sr_address, struct sr_agent_config (uids). */
+ * struct sr_address. */
 int sr_set_u32(void *target, const char *value, const struct sr_option *o, struct sr_reason *why);
 int sr_set_pow2(void *target, const char *value, const struct sr_option *o, struct sr_reason *why);
 int sr_set_lines(void *target, const char *value, const struct sr_option *o,
@@ -64,7 +68,6 @@ int sr_set_address(void *target, const char *value, const struct sr_option *o,
 int sr_set_socket(void *target, const char *value, const struct sr_option *o,
 		  struct sr_reason *why);
 int sr_set_mode(void *target, const char *value, const struct sr_option *o, struct sr_reason *why);
-int sr_set_uid(void *target, const char *value, const struct sr_option *o, struct sr_reason *why);
 
 SR_END_DECLS
 

@@ -88,17 +88,6 @@ void sr_host_check_huge_pages(struct sr_host_check *check, uint64_t bytes_wanted
 				   available, pages);
 }
 
-void sr_host_check_users(struct sr_host_check *check, const struct sr_agent_config *config)
-{
-	if (!config->uid_count && !config->any_uid)
-		sr_host_check_line(check, 1, "allow-uid: nobody is named; only user %u may attach",
-				   (unsigned int)geteuid());
-	else
-		sr_host_check_line(check, 0, "allow-uid: %u user%s%s", config->uid_count,
-				   config->uid_count == 1 ? "" : "s",
-				   config->any_uid ? ", and any other" : "");
-}
-
 void sr_host_check_cpu(struct sr_host_check *check, const char *what, int cpu)
 {
 	cpu_set_t set;

@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 
-#include "sr_agent.h"
 #include "sr_base.h"
 
 struct sr_host_check {
@@ -24,7 +23,6 @@ SR_BEGIN_DECLS
 /* Each prints one line, "ok", "warn" or "FAIL", and counts. */
 void sr_host_check_memlock(struct sr_host_check *check, uint64_t bytes_needed);
 void sr_host_check_huge_pages(struct sr_host_check *check, uint64_t bytes_wanted);
-void sr_host_check_users(struct sr_host_check *check, const struct sr_agent_config *config);
 void sr_host_check_cpu(struct sr_host_check *check, const char *what, int cpu);
 void sr_host_check_cores(struct sr_host_check *check, unsigned int spinning_loops);
 void sr_host_check_clock(struct sr_host_check *check);

@@ -174,8 +174,9 @@ static void uring_hangup(struct sr_transport *t)
 		(void)shutdown(u->stream.fd, SHUT_RDWR);
 	while (u->ring_made && (u->receiving || u->sending)) {
 		struct io_uring_cqe *cqe;
+		int ret = io_uring_submit_and_wait(&u->ring, 1);
 
-		if (io_uring_submit_and_wait(&u->ring, 1) < 0)
+		if (ret < 0 && ret != -EINTR)
 			break;
 		while (io_uring_peek_cqe(&u->ring, &cqe) == 0) {
 			take_cqe(u, cqe);
@@ -194,11 +195,9 @@ static void uring_hangup(struct sr_transport *t)
 
 static int uring_wait_fd(const struct sr_transport *t)
 {
-	/* Readiness of the socket does not pass through a ring that has a receive
-	 * under way, so the loop waits on the ring itself. */
-	const struct uring *u = (const struct uring *)(const void *)t;
-
-	return u->ring_made ? u->ring.ring_fd : -1;
+	/* A ring with DEFER_TASKRUN does not wake who polls its own descriptor. Its
+	 * receive runs only when we enter it, so until then the socket is readable. */
+	return ((const struct sr_stream *)(const void *)t)->fd;
 }
 
 static void uring_destroy(struct sr_transport *t)

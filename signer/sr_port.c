@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "sr_assert.h"
+
 #define CREDITS_MAX 4096u
 
 #define REPLY_BYTES (SR_FRAME_HEADER_BYTES + SR_CMP_BYTES)
@@ -129,6 +131,7 @@ static unsigned char *out_reserve(struct sr_port *port, size_t bytes)
 		port->out_frame = 0;
 		port->out_tail = kept;
 	}
+	SR_DCHECK(port->out_tail + bytes <= port->out_bytes);
 	return port->out + port->out_tail;
 }
 

@@ -283,8 +283,9 @@ SR_WARN_UNUSED int sr_poll(struct sr_session *session, struct sr_completion *out
 /*
  * sr_wait - wait, as the client's policy says, until sr_poll has something.
  *
- * Returns 0 when sr_poll() will not return 0 now, or -ETIME after @timeout_ns.
- * May make system calls.
+ * Returns 0 when there is something to poll, or -ETIME after @timeout_ns. A poll
+ * may still return 0: when what came was the late answer to a time-out, or when
+ * the session has just been resumed. May make system calls.
  */
 SR_WARN_UNUSED int sr_wait(struct sr_session *session, uint64_t timeout_ns);
 

@@ -102,6 +102,10 @@ static int allocate(struct sr_client *c, struct sr_reason *why)
 	if (!c->sessions)
 		return sr_reason_set(why, -ENOMEM, "out of memory");
 	memset(c->sessions, 0, c->opt.sessions * sizeof *c->sessions);
+	for (uint32_t i = 0; i < c->opt.sessions; i++) {
+		c->sessions[i].next.wait_fd = c->sessions[i].next.ring_fd = -1;
+		c->sessions[i].wait_fd_next = c->sessions[i].ring_fd_next = -1;
+	}
 	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (mem == MAP_FAILED)
@@ -113,8 +117,6 @@ static int allocate(struct sr_client *c, struct sr_reason *why)
 		s->index = i;
 		s->staging = (unsigned char *)mem + i * each;
 		s->pending = (struct sr_pending *)(void *)(s->staging + c->opt.slot_bytes);
-		s->next.wait_fd = s->next.ring_fd = -1;
-		s->wait_fd_next = s->ring_fd_next = -1;
 		sr_session_detach(s);
 	}
 	return 0;
@@ -155,7 +157,7 @@ static bool worth_a_try(int error)
 
 static int attach(struct sr_client *c, struct sr_reason *why)
 {
-	uint64_t end_ns = sr_now_ns() + c->opt.timeout_ns;
+	uint64_t end_ns = sr_ns_after(sr_now_ns(), c->opt.timeout_ns);
 	struct sr_reason last = { -ETIMEDOUT, "the agent does not answer: is it stopped?" };
 
 	while (c->phase != SR_ATTACH_UP) {
@@ -208,10 +210,11 @@ int sr_open(struct sr_client **client, const struct sr_options *opt, struct sr_r
 		(struct sr_geometry){ opt->sessions, opt->depth, opt->slot_bytes };
 	c->opt.wait = (uint32_t)sr_wait_resolve((enum sr_wait_policy)opt->wait, 2);
 	c->features = c->opt.wait == SR_WAIT_BLOCK ? SR_FEATURE_DOORBELL : 0;
-	register_client(c);
 	ret = allocate(c, why);
-	if (ret == 0)
+	if (ret == 0) {
+		register_client(c); /* whole enough for a fork to walk it */
 		ret = attach(c, why);
+	}
 	if (ret < 0) {
 		sr_close(c);
 		return ret;
@@ -245,7 +248,7 @@ static void prepare(struct sr_client *c, struct sr_session_full *s,
 static void give_back(struct sr_client *c, struct sr_session_full *s)
 {
 	bool told = s->phase == SR_PHASE_UP || s->phase == SR_PHASE_OPEN_WAIT ||
-		    s->phase == SR_PHASE_RESUME_WAIT;
+		    s->phase == SR_PHASE_RESUME_WAIT || s->phase == SR_PHASE_CLOSE_SEND;
 
 	if (s->completions)
 		s->completions->users--;
@@ -259,7 +262,10 @@ static void give_back(struct sr_client *c, struct sr_session_full *s)
 	s->link = (s->link | 1) + 1; /* down; even, so that the next one comes up odd */
 	sr_session_detach(s);
 	s->reopening = false;
-	s->phase = told && c->phase == SR_ATTACH_UP ? SR_PHASE_CLOSE_SEND : SR_PHASE_FREE;
+	if (c->phase != SR_ATTACH_UP)
+		s->phase = SR_PHASE_FREE;
+	else if (s->phase != SR_PHASE_CLOSE_WAIT)
+		s->phase = told ? SR_PHASE_CLOSE_SEND : SR_PHASE_FREE;
 }
 
 static struct sr_session_full *find_free(struct sr_client *c)
@@ -273,7 +279,7 @@ static struct sr_session_full *find_free(struct sr_client *c)
 int sr_session_open(struct sr_session **session, struct sr_client *c,
 		    const struct sr_session_options *opt, struct sr_reason *why)
 {
-	uint64_t end_ns = sr_now_ns() + c->opt.timeout_ns;
+	uint64_t end_ns = sr_ns_after(sr_now_ns(), c->opt.timeout_ns);
 	struct sr_reason last = { -ETIMEDOUT, "the agent does not answer: is it stopped?" };
 	struct sr_session_full *s = NULL;
 
@@ -380,7 +386,7 @@ void sr_close(struct sr_client *c)
 void sr_client_stats_get(const struct sr_client *c, struct sr_client_stats *stats)
 {
 	memset(stats, 0, sizeof *stats);
-	stats->attached = c->phase == SR_ATTACH_UP;
+	stats->attached = c->phase == SR_ATTACH_UP && !c->poisoned; /* else: not mapped */
 	stats->attach_epoch = c->attach_epoch;
 	stats->numa_node = c->numa_node;
 	stats->agent_pid = c->agent_pid;

@@ -26,6 +26,7 @@
 
 #include "sigring.h"
 #include "sr_attach.h"
+#include "sr_doorbell.h"
 #include "sr_region.h"
 
 /* What the library remembers of a submit until it is popped. */

@@ -252,6 +252,13 @@ static void bring_up(struct sr_client *c, struct sr_session_full *s, bool resume
 	link_up(s);
 }
 
+/* The signer's own refusal; the others may pass when the agent has room again. */
+static bool result_final(uint32_t result)
+{
+	return result == SR_RESULT_GONE || result == SR_RESULT_SIZES ||
+	       result == SR_RESULT_UNSEALED;
+}
+
 static int take_opened(struct sr_client *c, const struct sr_attach_opened *opened, int fds[2],
 		       int fd_count, struct sr_reason *why)
 {
@@ -277,7 +284,7 @@ static int take_opened(struct sr_client *c, const struct sr_attach_opened *opene
 	}
 	while (fd_count > 0)
 		(void)close(fds[--fd_count]);
-	if (resumed && opened->result != SR_RESULT_NO_SIGNER) {
+	if (resumed && result_final(opened->result)) {
 		bring_up(c, s, true, true);
 	} else if (resumed || s->reopening) {
 		s->phase = resumed ? SR_PHASE_RESUME_SEND : SR_PHASE_OPEN_SEND;

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "sr_assert.h"
 #include "sr_client.h"
 #include "sr_clock.h"
 
@@ -128,6 +129,7 @@ static int publish(struct sr_session_full *s, const struct sr_request *rq)
 	memset(request + SR_REQ_BODY + rq->body_bytes, 0,
 	       s->head.body_bytes_max - rq->body_bytes);
 
+	SR_DCHECK(number - s->head.answered < s->head.depth);
 	p->user_data = rq->user_data;
 	p->deadline_ns = rq->deadline_ns;
 	p->terminal = false;
@@ -380,8 +382,10 @@ int sr_poll(struct sr_session *session, struct sr_completion *out, int max)
 	while (n < max && session->answered != session->submitted) {
 		int ret = sr_slot_look(&session->completion, session->first + session->answered);
 
-		if (ret == -EAGAIN)
+		if (ret == -EAGAIN) {
+			sr_slot_expect(&session->completion, session->first + session->answered);
 			break;
+		}
 		if (SR_UNLIKELY(ret < 0)) {
 			s->broken = true;
 			session->usable = 0;
@@ -419,7 +423,7 @@ int sr_wait(struct sr_session *session, uint64_t timeout_ns)
 {
 	struct sr_session_full *s = sr_full(session);
 	uint64_t now_ns = sr_now_ns();
-	uint64_t end_ns = timeout_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + timeout_ns;
+	uint64_t end_ns = sr_ns_after(now_ns, timeout_ns);
 
 	for (;;) {
 		for (uint32_t i = 0; i < EMPTY_POLLS; i++) {

@@ -103,7 +103,7 @@ static bool answers(const struct sr_address *a, int type)
 
 	if (fd < 0)
 		return true;
-	yes = connect(fd, &a->sock.any, a->bytes) == 0 || errno == EAGAIN;
+	yes = connect(fd, &a->sock.any, a->bytes) == 0 || errno != ECONNREFUSED;
 	(void)close(fd);
 	return yes;
 }

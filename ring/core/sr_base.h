@@ -106,7 +106,7 @@ static inline void sr_store32_relaxed(uint32_t *p, uint32_t v)
 }
 
 /* Orders an earlier store before a later load, which release and acquire do
- * not: the two halves of a sleep flag each need one (sr_wait.h). */
+ * not: the two halves of a sleep flag each need one (sr_doorbell.h). */
 static inline void sr_fence_full(void)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -30,4 +30,10 @@ static inline uint64_t sr_now_ns(void)
 	return (uint64_t)ts.tv_sec * SR_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
+/* sr_ns_after - a time so much later, or the end of time. */
+static inline uint64_t sr_ns_after(uint64_t now_ns, uint64_t more_ns)
+{
+	return more_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + more_ns;
+}
+
 #endif /* SR_CLOCK_H */

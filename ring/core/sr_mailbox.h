@@ -11,7 +11,7 @@
 
 #include "sr_base.h"
 
-#define SR_MAILBOX_SLOTS 1024u
+#define SR_MAILBOX_SLOTS 8192u
 
 struct sr_mail {
 	uint32_t kind;

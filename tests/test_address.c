@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <linux/vm_sockets.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sr_address.h"
+
+static struct sr_address parse(const char *text)
+{
+	struct sr_reason why = { 0, "" };
+	struct sr_address a;
+
+	memset(&a, 0xee, sizeof a);
+	cr_assert_eq(sr_address_parse(&a, text, &why), 0, "%s", why.text);
+	return a;
+}
+
+Test(address, unix_path_is_taken_as_it_is)
+{
+	struct sr_address a = parse("unix:/run/a b:c.sock");
+	const struct sockaddr_un *un = (const struct sockaddr_un *)(void *)&a.sock;
+
+	cr_assert_eq(un->sun_family, AF_UNIX);
+	cr_assert_str_eq(un->sun_path, "/run/a b:c.sock");
+	cr_assert_eq(a.bytes, sizeof *un);
+	cr_assert_str_eq(a.text, "unix:/run/a b:c.sock");
+}
+
+Test(address, vsock_has_a_number_or_any_and_a_port)
+{
+	struct sr_address a = parse("vsock:16:9000");
+	const struct sockaddr_vm *vm = (const struct sockaddr_vm *)(void *)&a.sock;
+
+	cr_assert_eq(vm->svm_family, AF_VSOCK);
+	cr_assert_eq(vm->svm_cid, 16);
+	cr_assert_eq(vm->svm_port, 9000);
+	cr_assert_eq(a.bytes, sizeof *vm);
+	a = parse("vsock:any:4294967294");
+	cr_assert_eq(vm->svm_cid, VMADDR_CID_ANY);
+	cr_assert_eq(vm->svm_port, 4294967294u);
+}
+
+Test(address, what_is_none_is_einval_and_says_so)
+{
+	static const char *const wrong[] = { "",
+					     "unix:",
+					     "unix",
+					     "/run/x.sock",
+					     "tcp:1:2",
+					     "vsock:",
+					     "vsock:1",
+					     "vsock:1:",
+					     "vsock::1",
+					     "vsock:-1:2",
+					     "vsock:1:2x",
+					     "vsock:1 :2",
+					     "vsock:4294967296:1",
+					     "vsock:1:99999999999999999999",
+					     "vsock:any",
+					     "vsock:anyx:1",
+					     "vsock: 1:2",
+					     "vsock:0x1:2" };
+
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		struct sr_address a = { .bytes = 77 };
+		struct sr_reason why = { 0, "" };
+
+		cr_assert_eq(sr_address_parse(&a, wrong[i], &why), -EINVAL, "`%s`", wrong[i]);
+		cr_assert(strstr(why.text, "write unix:PATH or vsock:CID:PORT"), "%s", why.text);
+		cr_assert_eq(a.bytes, 77, "outputs are untouched on failure");
+	}
+}
+
+Test(address, path_that_is_too_long_is_einval)
+{
+	char text[300] = "unix:";
+	struct sr_reason why = { 0, "" };
+	struct sr_address a;
+
+	memset(text + 5, 'x', 107);
+	cr_assert_eq(sr_address_parse(&a, text, &why), 0, "107 bytes and a zero fit");
+	text[5 + 107] = 'x';
+	cr_assert_eq(sr_address_parse(&a, text, &why), -EINVAL);
+	cr_assert(strstr(why.text, "longer than 107 bytes"), "%s", why.text);
+	memset(text + 5, 'x', sizeof text - 6);
+	cr_assert_eq(sr_address_parse(&a, text, &why), -EINVAL);
+}
+
+/* ---- listening ---- */
+
+static char dir[64];
+
+static void make_dir(void)
+{
+	(void)snprintf(dir, sizeof dir, "%s/sigring-XXXXXX", P_tmpdir);
+	cr_assert(mkdtemp(dir));
+}
+
+static void remove_dir(void)
+{
+	char path[128];
+
+	(void)snprintf(path, sizeof path, "%s/s", dir);
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
+static struct sr_address in_dir(char path[128])
+{
+	char text[160];
+
+	(void)snprintf(path, 128, "%s/s", dir);
+	(void)snprintf(text, sizeof text, "unix:%s", path);
+	return parse(text);
+}
+
+TestSuite(listen, .init = make_dir, .fini = remove_dir);
+
+Test(listen, file_has_the_mode_that_was_asked_for)
+{
+	char path[128];
+	struct sr_address a = in_dir(path);
+	struct stat st;
+	int fd;
+
+	for (unsigned int mode = 0600; mode <= 0666; mode += 066) {
+		fd = sr_address_listen(&a, SOCK_STREAM, mode, NULL);
+		cr_assert(fd >= 0);
+		cr_assert_eq(stat(path, &st), 0);
+		cr_assert_eq(st.st_mode & 0777, mode);
+		(void)close(fd);
+	}
+}
+
+Test(listen, socket_of_a_dead_process_is_replaced)
+{
+	char path[128];
+	struct sr_address a = in_dir(path);
+	int fd = sr_address_listen(&a, SOCK_SEQPACKET, 0600, NULL);
+
+	cr_assert(fd >= 0);
+	(void)close(fd); /* its file stays */
+	fd = sr_address_listen(&a, SOCK_SEQPACKET, 0600, NULL);
+	cr_assert(fd >= 0);
+	(void)close(fd);
+}
+
+Test(listen, socket_that_answers_is_eaddrinuse)
+{
+	char path[128];
+	struct sr_address a = in_dir(path);
+	struct sr_reason why = { 0, "" };
+	int fd = sr_address_listen(&a, SOCK_STREAM, 0600, NULL);
+
+	cr_assert(fd >= 0);
+	cr_assert_eq(sr_address_listen(&a, SOCK_STREAM, 0600, &why), -EADDRINUSE);
+	cr_assert(strstr(why.text, "running process"), "%s", why.text);
+	(void)close(fd);
+}
+
+Test(listen, socket_of_the_other_type_that_is_alive_is_not_replaced)
+{
+	char path[128];
+	struct sr_address a = in_dir(path);
+	struct sr_reason why = { 0, "" };
+	int fd = sr_address_listen(&a, SOCK_STREAM, 0600, NULL);
+
+	cr_assert(fd >= 0);
+	cr_assert_eq(sr_address_listen(&a, SOCK_SEQPACKET, 0600, &why), -EADDRINUSE);
+	(void)close(fd);
+}
+
+Test(listen, file_that_is_no_socket_is_left_alone)
+{
+	char path[128];
+	struct sr_address a = in_dir(path);
+	struct sr_reason why = { 0, "" };
+	FILE *f = fopen(path, "we");
+
+	cr_assert(f);
+	(void)fclose(f);
+	cr_assert_eq(sr_address_listen(&a, SOCK_STREAM, 0600, &why), -EADDRINUSE);
+	cr_assert(strstr(why.text, "no socket"), "%s", why.text);
+	cr_assert_eq(access(path, F_OK), 0);
+}
+
+Test(listen, missing_directory_is_said)
+{
+	struct sr_address a = parse("unix:/nonexistent/dir/s");
+	struct sr_reason why = { 0, "" };
+
+	cr_assert_eq(sr_address_listen(&a, SOCK_STREAM, 0600, &why), -ENOENT);
+	cr_assert(strstr(why.text, "/nonexistent/dir/s"), "%s", why.text);
+}
+
+Test(listen, connect_reaches_it_and_does_not_block)
+{
+	char path[128];
+	struct sr_address a = in_dir(path);
+	int fd = sr_address_listen(&a, SOCK_STREAM, 0600, NULL);
+	int peer;
+
+	cr_assert(fd >= 0);
+	peer = sr_address_connect(&a);
+	cr_assert(peer >= 0);
+	(void)close(peer);
+	(void)close(fd);
+	cr_assert_eq(sr_address_connect(&a), -ECONNREFUSED);
+	(void)unlink(path);
+	cr_assert_eq(sr_address_connect(&a), -ENOENT);
+}
