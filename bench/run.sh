@@ -38,7 +38,8 @@ on_cpu() { local c; c=$(cpu_of "$1"); [ -z "$c" ] || echo "--cpu $c"; }
 
 mkdir -m 700 "$dir/keys"
 "$bin/sigringctl" key generate --id 1 --out "$dir/keys/1.key" \
-	--permit ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340 >/dev/null 2>"$dir/log"
+	--permit ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340 >/dev/null 2>"$dir/log" ||
+	{ cat "$dir/log" >&2; exit 1; }
 "$bin/sigringctl" key public "$dir/keys/1.key" >"$dir/public"
 # One loop a core: the trading thread has the first one, the others share the rest.
 if [ -n "$split" ]; then

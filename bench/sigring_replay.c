@@ -151,6 +151,7 @@ struct replay {
 	struct sr_client *client;
 	struct sr_session *session;
 	enum sr_wait_policy wait;
+	bool no_more;      /* nothing can be submitted any more */
 	int session_error; /* errno that ended the session; 0 = none */
 
 	/* The timed run. */
@@ -493,7 +494,8 @@ static uint64_t due_ns(const struct replay *rp)
 
 static bool may_submit(const struct replay *rp)
 {
-	return rp->submitted < rp->set.count && !rp->session_error && !rp->gave_up && !interrupted;
+	return rp->submitted < rp->set.count && !rp->session_error && !rp->no_more &&
+	       !rp->gave_up && !interrupted;
 }
 
 static bool window_open(const struct replay *rp)
@@ -530,7 +532,7 @@ static bool submit_next(struct replay *rp)
 	if (err == -ENOTCONN)
 		rp->trouble = true;
 	else if (err != -EAGAIN)
-		rp->session_error = -err;
+		rp->no_more = true; /* what was published before is still answered */
 	return false;
 }
 

@@ -48,7 +48,7 @@ struct sr_bench_row {
 	const char *missing; /* why it cannot be measured here, or NULL */
 	uint64_t tree;       /* of the peer it was measured with; 0 = not ours */
 	double now;          /* of the round that is under way */
-	double min;          /* best single batch of it */
+	double best;         /* its best batch: shortest, or highest rate */
 	uint32_t count;
 	double values[SR_BENCH_ROUNDS_MAX];
 };
@@ -84,7 +84,7 @@ struct sr_bench {
 	uint64_t involuntary;
 	int delay_row; /* -1 = none */
 	uint64_t delay_ns;
-	/* Measures row @at into its `now` and `min`. 0 or -errno. */
+	/* Measures row @at into its `now` and `best`. 0 or -errno. */
 	int (*measure)(struct sr_bench *bench, uint32_t at);
 };
 
@@ -235,6 +235,18 @@ static inline void sr_bench_child(void)
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)signal(SIGALRM, SIG_DFL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* sr_bench_folder - a private directory. @dir: out. 0 or -errno with a reason. */
+static inline int sr_bench_folder(char *dir, size_t room, struct sr_reason *why)
+{
+	const char *where = getenv("TMPDIR");
+
+	(void)snprintf(dir, room, "%s/sigring-bench-XXXXXX", where && *where ? where : P_tmpdir);
+	if (!mkdtemp(dir))
+		return sr_reason_set(why, -errno, "cannot make a private directory %.200s: %s", dir,
+				     strerror(errno));
+	return 0;
 }
 
 /* sr_bench_spin - wait without giving the CPU up: the injected delay. */
@@ -642,6 +654,7 @@ static inline int sr_bench_end(const struct sr_bench *b, const struct sr_bench_r
 	struct sr_bench_machine machine;
 	int missed = 0;
 
+	(void)signal(SIGCHLD, SIG_DFL); /* pkg-config is started; the peer is not needed */
 	sr_bench_machine_get(&machine);
 	if (b->json)
 		sr_bench_print_json(b, &machine, ratios, ratio_count);
@@ -746,8 +759,8 @@ static inline bool sr_bench_test_tree(const struct sr_bench *b)
 			       "is given over another run's process", "a ratio");
 	theirs.tree = ours.tree;
 	theirs.count = 2;
-	return good & sr_bench_check(b, sr_bench_quotient(&value, &ratio) == -ENODATA,
-				     "is given over other rounds", "a ratio");
+	return sr_bench_check(b, sr_bench_quotient(&value, &ratio) == -ENODATA,
+			      "is given over other rounds", "a ratio") && good;
 }
 
 #define SR_BENCH_TEST_DELAY_NS (2u * SR_NS_PER_MS)
@@ -768,7 +781,7 @@ static inline bool sr_bench_test_delay(struct sr_bench *b, uint32_t at)
 			(void)alarm(SR_BENCH_HANG_S);
 			if (b->measure(b, i) < 0)
 				return sr_bench_check(b, false, "cannot be measured", row->key);
-			best_ns = row->unit == SR_BENCH_NS ? row->min : 1e9 / row->min;
+			best_ns = row->unit == SR_BENCH_NS ? row->best : 1e9 / row->best;
 			good = i == at ? best_ns >= SR_BENCH_TEST_DELAY_NS :
 					 best_ns < SR_BENCH_TEST_DELAY_NS;
 		}
@@ -784,7 +797,9 @@ static inline bool sr_bench_test_delay(struct sr_bench *b, uint32_t at)
 /* sr_bench_selftest - the exit code of --selftest. */
 static inline int sr_bench_selftest(struct sr_bench *b)
 {
-	bool good = sr_bench_test_ranks(b) & sr_bench_test_tree(b);
+	bool good = sr_bench_test_ranks(b);
+
+	good = sr_bench_test_tree(b) && good;
 
 	for (uint32_t i = 0; i < b->row_count && good; i++)
 		if (!b->rows[i].missing)
