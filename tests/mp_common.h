@@ -177,9 +177,6 @@ __attribute__((unused)) static pid_t mp_spawn(const char *const *argv, const cha
 	MP_CHECK(pid >= 0, "fork: %s", strerror(errno));
 	if (pid)
 		return pid;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(126);
 	if (log) {
 		int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 
@@ -188,6 +185,9 @@ __attribute__((unused)) static pid_t mp_spawn(const char *const *argv, const cha
 	}
 	if (mp_before_exec)
 		mp_before_exec();
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user would undo it */
+	if (getppid() != parent)
+		_exit(126);
 	(void)execv(path, (char *const *)(uintptr_t)argv);
 	(void)fprintf(stderr, "cannot run %s: %s\n", path, strerror(errno));
 	_exit(126);
