@@ -159,14 +159,16 @@ check "each inline function of sigring.h is exported too" \
 	for name in $inline; do
 		echo "$exported" | grep -qx "$name" || echo "$name"
 	done)"
-declared=$(sed -n '/^SR_BEGIN_DECLS/,/^SR_END_DECLS/p' ring/client/sigring.h |
-	sed -n 's/^[a-zA-Z].*[ *]\(sr_[a-z0-9_]*\)(.*/\1/p' | sort -u)
-check "each function that sigring.h declares is exported" \
+public=$(${CC:-cc} -std=c11 -MM -Iring/core -Iring/session -Iring/order -Iring/client \
+	ring/client/sigring.h | tr ' \\' '\n\n' | grep '\.h$')
+declared=$(for header in $public; do
+	sed -n '/^SR_BEGIN_DECLS/,/^SR_END_DECLS/p' "$header" | grep -v '^static' |
+		sed -n 's/^[a-zA-Z].*[ *]\(sr_[a-z0-9_]*\)(.*/\1/p'
+done | sort -u)
+check "each function that a public header declares is exported" \
 	"$(for name in $declared; do
 		echo "$exported" | grep -qx "$name" || echo "$name"
 	done)"
-public=$(${CC:-cc} -std=c11 -MM -Iring/core -Iring/session -Iring/order -Iring/client \
-	ring/client/sigring.h | tr ' \\' '\n\n' | grep '\.h$')
 check "and each exported function is declared by a public header" \
 	"$(for name in $exported; do
 		grep -qE "[ *]$name\(" $public || echo "$name"
