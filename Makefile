@@ -97,7 +97,7 @@ $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
-$(B)/sigringctl: $(call objects,enclave_shim,$(CTL)) $(O_shim) $(O_signer) $(O_client)
+$(B)/sigringctl: $(call objects,enclave_shim,$(CTL) sr_keyfile) $(O_signer) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
 $(B)/sigring-replay: LIBS := -lcrypto -ljansson $(L_client) -lm

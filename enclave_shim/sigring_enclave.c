@@ -26,7 +26,7 @@ static const struct sr_option options[] = {
 	  0 },
 };
 
-static const struct sr_program program = {
+static struct sr_program program = {
 	.name = "sigring-enclave",
 	.purpose = "Holds keys and signs order records that an agent brings.",
 	.operands = "",
@@ -40,36 +40,16 @@ static void on_signal(int number)
 	sr_serve_stop(running);
 }
 
-static void log_line(void *arg, const char *text)
-{
-	(void)arg;
-	(void)fprintf(stderr, "sigring-enclave: %s\n", text);
-}
-
-static int fail(const struct sr_reason *why)
-{
-	(void)fprintf(stderr, "sigring-enclave: %s\n", why->text);
-	return why->error == -EINVAL ? 2 : 1;
-}
-
 static int check(void)
 {
 	struct sr_host_check c = { .out = stdout };
-	struct sr_signer signer;
-	struct sr_reason why = { 0, "" };
 
 	sr_host_check_socket(&c, config.listen.text);
 	sr_host_check_memlock(&c, 512u * 1024u); /* keys, their guards, the stack */
 	sr_host_check_cpu(&c, "signing thread", config.cpu);
 	sr_host_check_cores(&c, config.loops);
 	sr_host_check_clock(&c);
-	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0) {
-		sr_host_check_line(&c, 2, "keys: %s", why.text);
-	} else {
-		sr_host_check_line(&c, 0, "keys: %u loaded from %s", sr_keyring_count(signer.keys),
-				   signer_config.keys);
-		sr_signer_delete(&signer);
-	}
+	sr_signer_check(&c, &signer_config);
 	return sr_host_check_end(&c);
 }
 
@@ -84,24 +64,25 @@ int main(int argc, char **argv)
 	sr_signer_config_init(&signer_config);
 	operand = sr_config_args(&program, argc, argv, &why);
 	if (operand < 0)
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	if (operand < argc || !config.listen.bytes) {
 		(void)sr_reason_set(&why, -EINVAL,
 				    operand < argc ? "unexpected argument `%s`" :
 						     "--listen ADDRESS is missing%s",
 				    operand < argc ? argv[operand] : "");
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	}
 	if (only_check)
 		return check();
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)fprintf(stderr, "sigring-enclave: %s\n", SR_UNSEALED_NOTICE);
+	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
-		return fail(&why);
-	config.log = log_line;
+		return sr_program_fail(&program, &why);
+	config.log = sr_program_log;
+	config.log_arg = &program;
 	if (sr_serve_new(&running, &config, &signer, &why) < 0) {
 		sr_signer_delete(&signer);
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	}
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);

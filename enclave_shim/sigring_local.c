@@ -36,7 +36,7 @@ static const struct sr_option options[] = {
 	  0 },
 };
 
-static const struct sr_program program = {
+static struct sr_program program = {
 	.name = "sigring-local",
 	.purpose = "Agent and signer in one process: isolates processes and users, not root.",
 	.operands = "",
@@ -50,25 +50,11 @@ static void on_signal(int number)
 	sr_agent_stop(running);
 }
 
-static void log_line(void *arg, const char *text)
-{
-	(void)arg;
-	(void)fprintf(stderr, "sigring-local: %s\n", text);
-}
-
-static int fail(const struct sr_reason *why)
-{
-	(void)fprintf(stderr, "sigring-local: %s\n", why->text);
-	return why->error == -EINVAL ? 2 : 1;
-}
-
 static int check(void)
 {
 	struct sr_host_check c = { .out = stdout };
 	struct sr_geometry g = { 1, config.depth_max, SR_CMP_BYTES };
 	uint64_t bytes = sr_region_bytes(&g) * config.sessions_max;
-	struct sr_signer signer;
-	struct sr_reason why = { 0, "" };
 
 	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
@@ -78,13 +64,7 @@ static int check(void)
 	sr_host_check_cpu(&c, "polling and signing thread", config.cpu);
 	sr_host_check_cores(&c, config.loops);
 	sr_host_check_clock(&c);
-	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0) {
-		sr_host_check_line(&c, 2, "keys: %s", why.text);
-	} else {
-		sr_host_check_line(&c, 0, "keys: %u loaded from %s", sr_keyring_count(signer.keys),
-				   signer_config.keys);
-		sr_signer_delete(&signer);
-	}
+	sr_signer_check(&c, &signer_config);
 	return sr_host_check_end(&c);
 }
 
@@ -115,7 +95,7 @@ int main(int argc, char **argv)
 	if (operand >= 0 && operand < argc)
 		operand = sr_reason_set(&why, -EINVAL, "unexpected argument `%s`", argv[operand]);
 	if (operand < 0)
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	config.depth_max = signer_config.depth_max;
 	config.slot_bytes_max = signer_config.slot_bytes_max;
 	if (only_check)
@@ -123,13 +103,14 @@ int main(int argc, char **argv)
 	if (!config.uid_count && !config.any_uid)
 		config.uids[config.uid_count++] = (uint32_t)geteuid();
 	(void)signal(SIGPIPE, SIG_IGN);
-	config.log = log_line;
-	(void)fprintf(stderr, "sigring-local: %s\n", SR_UNSEALED_NOTICE);
+	config.log = sr_program_log;
+	config.log_arg = &program;
+	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	if (start(&signer, &why) < 0) {
 		sr_signer_delete(&signer);
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	}
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);

@@ -21,11 +21,6 @@ void sr_signer_config_init(struct sr_signer_config *config)
 	config->write_bytes_max = SR_WRITE_BYTES_DEFAULT;
 }
 
-uint64_t sr_signer_bytes(const struct sr_signer_config *c)
-{
-	return (uint64_t)c->sessions_max * c->depth_max * (c->slot_bytes_max + SR_CMP_BYTES);
-}
-
 static int random_bytes(void *out, size_t bytes)
 {
 	return getrandom(out, bytes, 0) == (ssize_t)bytes ? 0 : -EIO;
@@ -129,4 +124,18 @@ int sr_signer_harden(struct sr_reason *why)
 				     "cannot lock the stack: %s; raise LimitMEMLOCK= or `ulimit -l`",
 				     strerror(errno));
 	return 0;
+}
+
+void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config *config)
+{
+	struct sr_signer signer;
+	struct sr_reason why = { 0, "" };
+
+	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, config, &why) < 0) {
+		sr_host_check_line(check, 2, "keys: %s", why.text);
+		return;
+	}
+	sr_host_check_line(check, 0, "keys: %u loaded from %s", sr_keyring_count(signer.keys),
+			   config->keys);
+	sr_signer_delete(&signer);
 }

@@ -10,6 +10,7 @@
 
 #include "sr_base.h"
 #include "sr_core.h"
+#include "sr_host.h"
 #include "sr_keyring.h"
 #include "sr_port.h"
 #include "sr_reason.h"
@@ -35,9 +36,6 @@ SR_BEGIN_DECLS
 
 void sr_signer_config_init(struct sr_signer_config *config);
 
-/* sr_signer_bytes - what the sessions of such a signer take. */
-uint64_t sr_signer_bytes(const struct sr_signer_config *config);
-
 /*
  * sr_signer_new - load the keys and make the core.
  *
@@ -56,6 +54,9 @@ SR_WARN_UNUSED int sr_signer_port(const struct sr_signer *signer, struct sr_port
  * calling thread's stack, where curve arithmetic runs, is locked. 0 or -errno.
  */
 SR_WARN_UNUSED int sr_signer_harden(struct sr_reason *why);
+
+/* sr_signer_check - one line of --check: would the keys load? Makes nothing. */
+void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config *config);
 
 SR_END_DECLS
 

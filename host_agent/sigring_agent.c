@@ -18,12 +18,6 @@ static void on_signal(int number)
 	sr_agent_stop(running);
 }
 
-static void log_line(void *arg, const char *text)
-{
-	(void)arg;
-	(void)fprintf(stderr, "sigring-agent: %s\n", text);
-}
-
 static int set_io(void *target, const char *value, const struct sr_option *o,
 		  struct sr_reason *why)
 {
@@ -68,7 +62,7 @@ static const struct sr_option options[] = {
 	  0 },
 };
 
-static const struct sr_program program = {
+static struct sr_program program = {
 	.name = "sigring-agent",
 	.purpose = "Moves order records between trading processes and a signer.",
 	.operands = "",
@@ -106,12 +100,6 @@ static int make_transport(struct sr_transport **transport, struct sr_reason *why
 	return 0;
 }
 
-static int fail(const struct sr_reason *why)
-{
-	(void)fprintf(stderr, "sigring-agent: %s\n", why->text);
-	return why->error == -EINVAL ? 2 : 1;
-}
-
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -124,13 +112,13 @@ int main(int argc, char **argv)
 	(void)!sr_set_socket(&config.listen, "/run/sigring/agent.sock", NULL, &why);
 	operand = sr_config_args(&program, argc, argv, &why);
 	if (operand < 0)
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	if (operand < argc || !signer.bytes) {
 		(void)sr_reason_set(&why, -EINVAL,
 				    operand < argc ? "unexpected argument `%s`" :
 						     "--signer ADDRESS is missing%s",
 				    operand < argc ? argv[operand] : "");
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	}
 	if (only_check)
 		return check();
@@ -138,11 +126,12 @@ int main(int argc, char **argv)
 		config.uids[config.uid_count++] = (uint32_t)geteuid();
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
-	config.log = log_line;
-	(void)fprintf(stderr, "sigring-agent: %s\n", SR_UNSEALED_NOTICE);
+	config.log = sr_program_log;
+	config.log_arg = &program;
+	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (make_transport(&transport, &why) < 0 ||
 	    sr_agent_new(&running, &config, transport, &why) < 0)
-		return fail(&why);
+		return sr_program_fail(&program, &why);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)fprintf(stderr, "sigring-agent: ready at %s, signer at %s\n", config.listen.text + 5,

@@ -108,6 +108,17 @@ int sr_config_args(const struct sr_program *program, int argc, char **argv, stru
 	return i;
 }
 
+int sr_program_fail(const struct sr_program *program, const struct sr_reason *why)
+{
+	(void)fprintf(stderr, "%s: %s\n", program->name, why->text);
+	return why->error == -EINVAL ? 2 : 1;
+}
+
+void sr_program_log(void *program, const char *text)
+{
+	(void)fprintf(stderr, "%s: %s\n", ((const struct sr_program *)program)->name, text);
+}
+
 int sr_config_number(const char *value, uint64_t min, uint64_t max, uint64_t *number)
 {
 	unsigned long long v;

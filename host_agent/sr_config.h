@@ -47,6 +47,12 @@ SR_WARN_UNUSED int sr_config_args(const struct sr_program *program, int argc, ch
 SR_WARN_UNUSED int sr_config_file(const struct sr_program *program, const char *path,
 				  struct sr_reason *why);
 
+/* sr_program_fail - print a reason; returns the exit code, 2 for wrong usage. */
+int sr_program_fail(const struct sr_program *program, const struct sr_reason *why);
+
+/* sr_program_log - print a line of a cold event; @program is a struct sr_program. */
+void sr_program_log(void *program, const char *text);
+
 /* sr_config_number - a decimal number within bounds. 0, or -EINVAL. */
 SR_WARN_UNUSED int sr_config_number(const char *value, uint64_t min, uint64_t max,
 				    uint64_t *number);
