@@ -9,7 +9,7 @@ done
 [ ${#missing[@]} -eq 0 ] && exit 0
 sudo=
 [ "$(id -u)" -eq 0 ] || sudo=sudo
-command="$sudo apt-get install -y --no-install-recommends ${missing[*]}"
+command="${sudo:+$sudo }apt-get install -y --no-install-recommends ${missing[*]}"
 if [ -n "${NO_INSTALL:-}" ]; then
 	echo "These packages are missing. Install them with:" >&2
 	echo "  $command" >&2
