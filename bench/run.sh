@@ -19,7 +19,9 @@ stop() {
 trap stop EXIT
 trap 'exit 130' INT TERM
 
-cpu_of() { # the N-th CPU that we may use, or nothing
+loops=2
+[ -z "$split" ] || loops=3
+cpu_of() { # the N-th CPU that we may use; nothing where loops have to share
 	local list
 	list=$(taskset -cp $$ 2>/dev/null | sed 's/.*: //')
 	local cpus=()
@@ -32,7 +34,7 @@ cpu_of() { # the N-th CPU that we may use, or nothing
 			cpus+=("$part")
 		fi
 	done
-	[ "${#cpus[@]}" -ge 2 ] && [ "${#cpus[@]}" -gt "$1" ] && echo "${cpus[$1]}" || :
+	[ "${#cpus[@]}" -lt $loops ] || echo "${cpus[$1]}"
 }
 on_cpu() { local c; c=$(cpu_of "$1"); [ -z "$c" ] || echo "--cpu $c"; }
 
@@ -41,7 +43,7 @@ mkdir -m 700 "$dir/keys"
 	--permit ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340 >/dev/null 2>"$dir/log" ||
 	{ cat "$dir/log" >&2; exit 1; }
 "$bin/sigringctl" key public "$dir/keys/1.key" >"$dir/public"
-# One loop a core: the trading thread has the first one, the others share the rest.
+# One loop a core, where there is one for each; else all of them yield.
 if [ -n "$split" ]; then
 	"$bin/sigring-enclave" --listen "unix:$dir/signer.sock" --keys "$dir/keys" \
 		$(on_cpu 1) 2>>"$dir/log" &

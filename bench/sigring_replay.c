@@ -703,6 +703,7 @@ static int pin(uint64_t cpu)
 static int open_session(struct replay *rp)
 {
 	struct sr_session_options session = { .flags = rp->set.priority ? SR_SESSION_PRIORITY : 0 };
+	struct sr_client_stats stats;
 	struct sr_reason why = { .error = 0 };
 	struct sr_options opt;
 	int err;
@@ -716,9 +717,13 @@ static int open_session(struct replay *rp)
 	err = sr_open(&rp->client, &opt, &why);
 	if (!err)
 		err = sr_session_open(&rp->session, rp->client, &session, &why);
-	if (err)
+	if (err) {
 		fprintf(stderr, "%s: %s\n", PROGRAM, why.text[0] ? why.text : strerror(-err));
-	return err;
+		return err;
+	}
+	sr_client_stats_get(rp->client, &stats);
+	rp->wait = (enum sr_wait_policy)stats.wait; /* what auto has come to */
+	return 0;
 }
 
 static void print_plan(const struct replay *rp)
@@ -753,7 +758,6 @@ static int open_and_run(struct replay *rp)
 		return -errno;
 	if (rp->set.cpu != CPU_ANY && pin(rp->set.cpu))
 		return -EINVAL;
-	rp->wait = sr_wait_resolve((enum sr_wait_policy)sr_wait_from_name(rp->set.wait), 2);
 	err = open_session(rp);
 	if (err) {
 		sr_close(rp->client);

@@ -268,6 +268,7 @@ static void take_hello(struct sr_agent *a, struct sr_agent_client *c,
 	m.offer.agent_pid = (uint32_t)getpid();
 	m.offer.attach_epoch = c->epoch;
 	m.offer.features = c->features;
+	m.offer.loops = a->config.loops;
 	(void)!sr_attach_send(c->sock, &m, SR_ATTACH_OFFER, NULL, 0);
 }
 

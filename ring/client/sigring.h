@@ -134,6 +134,8 @@ struct sr_client_stats {
 	uint32_t huge_pages;      /* 1 when our region has 2 MiB pages */
 	int32_t numa_node;        /* the agent's, -1 = unknown */
 	uint32_t agent_pid;
+	uint32_t wait;            /* enum sr_wait_policy: what auto has come to */
+	uint32_t reserved;
 	uint64_t heartbeat_age_ns;
 };
 

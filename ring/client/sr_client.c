@@ -208,7 +208,6 @@ int sr_open(struct sr_client **client, const struct sr_options *opt, struct sr_r
 	c->submission.fd = -1;
 	c->submission_geometry =
 		(struct sr_geometry){ opt->sessions, opt->depth, opt->slot_bytes };
-	c->opt.wait = (uint32_t)sr_wait_resolve((enum sr_wait_policy)opt->wait, 2);
 	c->features = c->opt.wait == SR_WAIT_BLOCK ? SR_FEATURE_DOORBELL : 0;
 	ret = allocate(c, why);
 	if (ret == 0) {
@@ -237,7 +236,7 @@ static void prepare(struct sr_client *c, struct sr_session_full *s,
 	s->broken = false;
 	s->abandoned = true; /* until the link is up: nothing can be submitted */
 	s->stale_ns = c->opt.stale_ns;
-	s->wait = (enum sr_wait_policy)c->opt.wait;
+	s->wait = c->wait;
 	s->reopening = false;
 	s->retry_ns = 0;
 	s->result = SR_RESULT_OK;
@@ -390,6 +389,7 @@ void sr_client_stats_get(const struct sr_client *c, struct sr_client_stats *stat
 	stats->attach_epoch = c->attach_epoch;
 	stats->numa_node = c->numa_node;
 	stats->agent_pid = c->agent_pid;
+	stats->wait = (uint32_t)c->wait;
 	stats->huge_pages = c->submission.base && !(c->submission.notes & SR_NOTE_NO_HUGE_PAGES);
 	for (uint32_t i = 0; i < c->opt.sessions; i++)
 		stats->sessions += c->sessions[i].phase == SR_PHASE_UP;

@@ -140,6 +140,7 @@ struct sr_client {
 	uint32_t attach_epoch;
 	uint32_t agent_pid;
 	uint32_t features;
+	enum sr_wait_policy wait; /* what the option means here */
 	int32_t numa_node;
 	uint64_t retry_ns;
 	uint64_t backoff_ns;

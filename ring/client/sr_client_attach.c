@@ -173,6 +173,7 @@ static int take_offer(struct sr_client *c, const struct sr_attach_offer *offer,
 		return lost(c, why, -EPROTO);
 	c->numa_node = offer->numa_node;
 	c->agent_pid = offer->agent_pid;
+	c->wait = sr_wait_resolve((enum sr_wait_policy)c->opt.wait, offer->loops);
 	if (!c->submission.base) {
 		uint32_t flags = (c->opt.flags & SR_OPT_NO_HUGE_PAGES ? 0 : SR_REGION_TRY_HUGE) |
 				 (c->opt.flags & SR_OPT_NO_MLOCK ? 0 : SR_REGION_MLOCK);

@@ -70,6 +70,8 @@ struct sr_attach_offer {
 	uint32_t agent_pid;
 	uint32_t attach_epoch;
 	uint32_t features;
+	uint32_t loops; /* that poll on this host at once, for SR_WAIT_AUTO */
+	uint32_t reserved;
 };
 
 struct sr_attach_region { /* REGION and WELCOME, with one descriptor */
@@ -150,7 +152,7 @@ union sr_attach_message {
 };
 
 SR_STATIC_ASSERT(sizeof(struct sr_attach_hello) == 48, "attach ABI");
-SR_STATIC_ASSERT(sizeof(struct sr_attach_offer) == 24, "attach ABI");
+SR_STATIC_ASSERT(sizeof(struct sr_attach_offer) == 32, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_region) == 24, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_open) == 56, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_opened) == 32, "attach ABI");

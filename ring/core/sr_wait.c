@@ -71,7 +71,8 @@ enum sr_wait_policy sr_wait_resolve(enum sr_wait_policy policy, unsigned int loo
 	if (sched_getaffinity(0, sizeof set, &set) < 0 || !quota_allows_spinning())
 		return SR_WAIT_YIELD;
 	cpus = (unsigned int)CPU_COUNT(&set);
-	if (cpus == 1)
-		return sysconf(_SC_NPROCESSORS_ONLN) > 1 ? SR_WAIT_SPIN : SR_WAIT_YIELD;
-	return cpus >= loops ? SR_WAIT_SPIN : SR_WAIT_YIELD;
+	/* Pinned is not alone: with more loops than CPUs some of them share one. */
+	if (sysconf(_SC_NPROCESSORS_ONLN) < (long)loops)
+		return SR_WAIT_YIELD;
+	return cpus == 1 || cpus >= loops ? SR_WAIT_SPIN : SR_WAIT_YIELD;
 }

@@ -25,9 +25,9 @@ const char *sr_wait_name(enum sr_wait_policy policy);
  *
  * @loops: how many loops of this kind the machine runs at once, callers included.
  *
- * SPIN when the thread may run on as many CPUs as there are loops, or is pinned
- * to one, and no cgroup quota takes the core away; else YIELD. Any other policy
- * is returned as it is. Reads affinity and cgroup files: cold.
+ * SPIN when the machine has a CPU for each loop, the thread may run on as many or
+ * is pinned to one, and no cgroup quota takes it away; else YIELD. Any other
+ * policy is returned as it is. Reads affinity and cgroup files: cold.
  */
 enum sr_wait_policy sr_wait_resolve(enum sr_wait_policy policy, unsigned int loops);
 
