@@ -58,6 +58,7 @@ static int check(void)
 
 	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
+	sr_agent_check_files(&c, &config);
 	sr_host_check_memlock(&c, bytes + 512u * 1024u);
 	if (config.huge_pages)
 		sr_host_check_huge_pages(&c, bytes * 4);

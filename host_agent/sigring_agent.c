@@ -81,6 +81,7 @@ static int check(void)
 
 	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
+	sr_agent_check_files(&c, &config);
 	sr_host_check_memlock(&c, bytes);
 	if (config.huge_pages)
 		sr_host_check_huge_pages(&c, bytes * 4); /* the clients' regions too */

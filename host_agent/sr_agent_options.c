@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <pwd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sr_agent_options.h"
@@ -37,4 +38,20 @@ void sr_agent_check_users(struct sr_host_check *check, const struct sr_agent_con
 		sr_host_check_line(check, 0, "allow-uid: %u user%s%s", config->uid_count,
 				   config->uid_count == 1 ? "" : "s",
 				   config->any_uid ? ", and any other" : "");
+}
+
+void sr_agent_check_files(struct sr_host_check *check, const struct sr_agent_config *config)
+{
+	/* A socket and a region in hand a client, two doorbells a session. */
+	unsigned long long want = 2ull * config->clients_max + 2ull * config->sessions_max + 64;
+	struct rlimit lim = { 0, 0 };
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur < want)
+		sr_host_check_line(check, 2,
+				   "files: limit is %llu, up to %llu are needed: set LimitNOFILE=%llu "
+				   "in the systemd unit, or `ulimit -n`",
+				   (unsigned long long)lim.rlim_cur, want, want);
+	else
+		sr_host_check_line(check, 0, "files: limit is %llu, up to %llu are needed",
+				   (unsigned long long)lim.rlim_cur, want);
 }

@@ -18,6 +18,9 @@ int sr_set_uid(void *target, const char *value, const struct sr_option *o, struc
 /* sr_agent_check_users - one line of --check: who may attach. */
 void sr_agent_check_users(struct sr_host_check *check, const struct sr_agent_config *config);
 
+/* sr_agent_check_files - one line: descriptors for every client and doorbell. */
+void sr_agent_check_files(struct sr_host_check *check, const struct sr_agent_config *config);
+
 SR_END_DECLS
 
 #endif /* SR_AGENT_OPTIONS_H */
