@@ -170,13 +170,13 @@ static void *trade(void *arg)
 		else if (!draw(t, 8))
 			(void)!sr_wait(t->session, draw(t, 2000) * 1000ull);
 		else
-			(void)sched_yield();
+			mp_sleep_us(1); /* a dozen threads that yield starve everybody else */
 	}
 	/* What the library gave by itself may still have its real completion to come. */
 	end_ns = sr_now_ns() + 300ull * SR_NS_PER_MS;
 	while (sr_now_ns() < end_ns) {
 		MP_CHECK(!poll_once(t), "a completion too many");
-		(void)sched_yield();
+		mp_sleep_us(1000);
 	}
 	for (uint64_t n = 0; n < t->tally->submitted; n++)
 		MP_CHECK(t->state[n] == 2, "number %llu has no completion", (unsigned long long)n);
@@ -484,7 +484,7 @@ static const struct mp_test tests[] = {
 	  0 },
 	{ "once/signer_killed_gives_each_one_word", signer_killed_gives_each_one_word, 0 },
 	{ "once/deadlines_account_for_each_signature", deadlines_account_for_each_signature, 0 },
-	{ "once/everything_breaks", everything_breaks, 90 },
+	{ "once/everything_breaks", everything_breaks, 0 },
 	{ "once/everything_breaks_with_io_uring", everything_breaks_with_io_uring, 0 },
 	{ "once/local_signer_killed", local_signer_killed, 0 },
 };

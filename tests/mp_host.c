@@ -120,7 +120,9 @@ static void huge_pages_are_used_and_given_back(void)
 		client = mp_fork(client_until_killed, progress);
 		while (sr_load32_relaxed(progress) < 3)
 			mp_sleep_us(200);
-		MP_EQ(pool_free(), pages - 2, "huge pages free with one client");
+		/* Others on the machine may take some as well, now that there are any. */
+		MP_CHECK(pool_free() <= pages - 2, "%lld of %lld huge pages are free", pool_free(),
+			 pages);
 		mp_signal(&client, SIGKILL);
 		if (i % 2) {
 			mp_signal(&rig.agent, SIGKILL);

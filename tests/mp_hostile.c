@@ -282,7 +282,8 @@ static int connect_stream(void)
 
 	MP_EQ(sr_address_parse(&address, rig.stream, NULL), 0, "address");
 	p.fd = sr_address_connect(&address);
-	MP_CHECK(p.fd >= 0 && poll(&p, 1, 5000) > 0, "cannot connect to the signer");
+	MP_CHECK(p.fd >= 0 && poll(&p, 1, (int)(MP_BOUND_NS / SR_NS_PER_MS)) > 0,
+		 "cannot connect to the signer");
 	return p.fd;
 }
 
@@ -293,7 +294,8 @@ static void read_exactly(int fd, unsigned char *out, size_t bytes)
 	while (bytes) {
 		ssize_t n;
 
-		MP_CHECK(poll(&p, 1, 20000) > 0, "the signer does not answer");
+		MP_CHECK(poll(&p, 1, (int)(MP_BOUND_NS / SR_NS_PER_MS)) > 0,
+			 "the signer does not answer");
 		n = recv(fd, out, bytes, 0);
 		MP_CHECK(n > 0, "the signer hung up");
 		out += n;
@@ -316,7 +318,8 @@ static void expect_cut_off(int fd, const char *what)
 	ssize_t n;
 
 	do {
-		MP_CHECK(poll(&p, 1, 20000) > 0, "%s: the stream stays up", what);
+		MP_CHECK(poll(&p, 1, (int)(MP_BOUND_NS / SR_NS_PER_MS)) > 0,
+			 "%s: the stream stays up", what);
 		n = recv(fd, sink, sizeof sink, 0);
 	} while (n > 0);
 	(void)close(fd);

@@ -8,7 +8,7 @@
 #include "mp_common.h"
 #include "sr_doorbell.h"
 
-#define LOST_NS (10ull * SR_NS_PER_S)
+#define LOST_NS (60ull * SR_NS_PER_S)
 
 struct race {
 	SR_ALIGNED(SR_LINE_BYTES) uint64_t published; /* the publisher's word */
@@ -82,7 +82,7 @@ static void no_wake_up_is_lost(void)
 }
 
 static const struct mp_test tests[] = {
-	{ "stress/no_wake_up_is_lost_in_a_million_races", no_wake_up_is_lost, 300 },
+	{ "stress/no_wake_up_is_lost_in_a_million_races", no_wake_up_is_lost, 0 },
 };
 
 int main(int argc, char **argv)

@@ -161,8 +161,8 @@ static void mail_between_two_threads(void)
 }
 
 static const struct mp_test tests[] = {
-	{ "stress/slots_between_two_threads", slots_between_two_threads, 120 },
-	{ "stress/mail_between_two_threads", mail_between_two_threads, 120 },
+	{ "stress/slots_between_two_threads", slots_between_two_threads, 0 },
+	{ "stress/mail_between_two_threads", mail_between_two_threads, 0 },
 };
 
 int main(int argc, char **argv)
