@@ -552,6 +552,7 @@ static void take_status(struct sr_agent *a, const struct sr_frame *f)
 	uint32_t fields = f->payload_bytes / 8;
 
 	a->loop.asked -= a->loop.asked > 0;
+	add(&a->counters.told, 1);
 	for (uint32_t i = 0; i < fields && i < SR_STATUS_FIELDS; i++)
 		sr_store_relaxed(&a->counters.signer[i], sr_get64(f->payload + 8 * (size_t)i));
 }

@@ -119,6 +119,7 @@ struct sr_agent_counters {
 	uint64_t credit_stalls; /* times, once a millisecond, that no credit was left */
 	uint64_t streams;       /* times the stream came up */
 	uint64_t ignored;       /* frames that made no sense any more */
+	uint64_t told;    /* times that the signer told its counters */
 	uint64_t in_flight;
 	uint64_t credits;
 	uint64_t up;

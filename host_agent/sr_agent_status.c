@@ -92,6 +92,7 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 		{ "written_bytes", &n->written_bytes },
 		{ "credit_stalls", &n->credit_stalls },
 		{ "ignored", &n->ignored },
+		{ "told", &n->told },
 	};
 	const struct field stream[] = {
 		{ "up", &n->up },

@@ -516,11 +516,18 @@ __attribute__((unused)) static long long mp_counter(const struct mp_rig *rig, co
 	return v;
 }
 
-/* The signer's counters reach the agent twice a second. */
+/* The signer tells the agent its counters when asked, twice a second. What it has
+ * told for the second time from now on was asked for after now. */
 __attribute__((unused)) static long long mp_signer_counter(const struct mp_rig *rig,
 							   const char *name)
 {
-	mp_sleep_us(1300000);
+	long long told = mp_counter(rig, "agent", "told");
+	uint64_t end_ns = sr_now_ns() + MP_BOUND_NS;
+
+	while (mp_counter(rig, "agent", "told") < told + 2) {
+		MP_CHECK(sr_now_ns() < end_ns, "the signer does not tell its counters");
+		mp_sleep_us(20000);
+	}
 	return mp_counter(rig, "signer", name);
 }
 

@@ -354,7 +354,7 @@ static struct tally run_plan(const struct plan *p)
 	(void)printf("; swallowed %llu, reopened %llu\n", (unsigned long long)sum.swallowed,
 		     (unsigned long long)sum.reopened);
 	MP_EQ(sum.submitted, sum.completed, "completions");
-	MP_CHECK(sum.by_status[SR_OK] > 100, "hardly anything was signed");
+	MP_CHECK(sum.by_status[SR_OK] > 10, "hardly anything was signed");
 	MP_CHECK(mp_alive(rig.agent) && (!plan.split || mp_alive(rig.signer)),
 		 "a program ended by itself");
 	return sum;

@@ -221,39 +221,41 @@ static void memlock_limit_of_the_agent_is_enomem(void)
 
 /* ---- cgroups ---- */
 
+static char hierarchy[320]; /* where cgroup v2 is mounted; "" if nowhere */
 static char group[400];
-static char group_control[512]; /* that got a controller from us; "" if none */
-static char group_disable[64];
+
+static void hierarchy_find(void)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	const struct mntent *m;
+
+	while (mounts && (m = getmntent(mounts)) != NULL)
+		if (!strcmp(m->mnt_type, "cgroup2"))
+			(void)snprintf(hierarchy, sizeof hierarchy, "%.300s", m->mnt_dir);
+	if (mounts)
+		(void)endmntent(mounts);
+}
+
+static bool hierarchy_write(const char *text)
+{
+	char path[400];
+
+	(void)snprintf(path, sizeof path, "%s/cgroup.subtree_control", hierarchy);
+	return file_write(path, text);
+}
 
 /* A child of the cgroup v2 hierarchy with @controller, or skips. */
 static void group_new(const char *controller)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	const struct mntent *m;
-	char path[512];
 	char enable[64];
-	char *enabled;
 
-	group[0] = group_control[0] = '\0';
-	while (mounts && (m = getmntent(mounts)) != NULL)
-		if (!strcmp(m->mnt_type, "cgroup2"))
-			(void)snprintf(group, sizeof group, "%.300s", m->mnt_dir);
-	if (mounts)
-		(void)endmntent(mounts);
-	if (!group[0])
+	if (!hierarchy[0])
 		mp_skip("no cgroup v2 here");
-	(void)snprintf(path, sizeof path, "%s/cgroup.subtree_control", group);
 	(void)snprintf(enable, sizeof enable, "+%s", controller);
-	enabled = mp_read_file(path);
-	if (!strstr(enabled, controller)) {
-		(void)snprintf(group_control, sizeof group_control, "%s", path);
-		(void)snprintf(group_disable, sizeof group_disable, "-%s", controller);
-	}
-	free(enabled);
-	if (!file_write(path, enable))
+	if (!hierarchy_write(enable))
 		mp_skip("the %s controller of cgroup v2 cannot be used here", controller);
-	(void)snprintf(group + strlen(group), sizeof group - strlen(group), "/sigring-test-%d",
-		       (int)getpid());
+	/* Named after the program: main() clears away what a failed test leaves. */
+	(void)snprintf(group, sizeof group, "%s/sigring-test-%d", hierarchy, (int)getppid());
 	if (mkdir(group, 0755) < 0)
 		mp_skip("no cgroup can be made here: %s", strerror(errno));
 }
@@ -261,8 +263,6 @@ static void group_new(const char *controller)
 static void group_remove(void)
 {
 	(void)rmdir(group);
-	if (group_control[0])
-		(void)file_write(group_control, group_disable);
 }
 
 static bool group_set(const char *name, const char *value)
@@ -367,11 +367,35 @@ static const struct mp_test tests[] = {
 	{ "host/cgroup_limit_on_memory_is_no_sigbus", cgroup_limit_on_memory_is_no_sigbus, 0 },
 };
 
-static long long pool_before;
+/* ---- as it was before ---- */
 
+static long long pool_before;
+static bool hugetlb_before;
+static bool memory_before;
+
+static bool hierarchy_has(const char *controller)
+{
+	char path[400];
+	char *enabled;
+	bool has;
+
+	(void)snprintf(path, sizeof path, "%s/cgroup.subtree_control", hierarchy);
+	enabled = mp_read_file(path);
+	has = strstr(enabled, controller);
+	free(enabled);
+	return has;
+}
+
+/* Also when a test failed, or the program is interrupted. Makes only calls that a
+ * signal handler may. */
 static void put_back(int number)
 {
 	(void)pool_set(pool_before);
+	(void)rmdir(group);
+	if (!hugetlb_before)
+		(void)hierarchy_write("-hugetlb");
+	if (!memory_before)
+		(void)hierarchy_write("-memory");
 	if (number)
 		_exit(128 + number);
 }
@@ -381,10 +405,14 @@ int main(int argc, char **argv)
 	int code;
 
 	pool_before = pool_read();
+	hierarchy_find();
+	hugetlb_before = hierarchy_has("hugetlb");
+	memory_before = hierarchy_has("memory");
+	(void)snprintf(group, sizeof group, "%s/sigring-test-%d", hierarchy, (int)getpid());
 	(void)signal(SIGTERM, put_back);
 	(void)signal(SIGINT, put_back);
 	code = mp_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
-	if (pool_read() != pool_before)
-		put_back(0);
+	mp_sleep_us(100000); /* the last of a failed test are gone then */
+	put_back(0);
 	return code;
 }
