@@ -25,6 +25,7 @@ static void child_checks(const struct family *f)
 	struct sr_request rq = { .key = MP_KEY, .type = SR_ECDSA_SHA256 };
 	struct sr_session *session = NULL;
 	struct sr_completion c;
+	struct sr_client_stats stats;
 	struct sr_reason why = { 0, "" };
 	void *body = NULL;
 
@@ -41,6 +42,8 @@ static void child_checks(const struct family *f)
 	MP_EQ(sr_service(f->client, NULL), -EPERM, "sr_service in a child");
 	sr_reattach(f->client);
 	MP_EQ(sr_service(f->client, NULL), -EPERM, "sr_service after sr_reattach in a child");
+	sr_client_stats_get(f->client, &stats); /* the region is not mapped here */
+	MP_EQ(stats.attached, 0, "a child that counts as attached");
 }
 
 static void child_main(void *arg)
