@@ -150,11 +150,12 @@ PACKAGES_run  := gcc libc6-dev pkg-config libsecp256k1-dev liburing-dev libnuma-
 PACKAGES_test := $(PACKAGES_run) g++ clang libcriterion-dev valgrind spin binutils mandoc util-linux
 need = @PACKAGES="$(1)" NO_INSTALL="$(NO_INSTALL)" tests/packages.sh
 
-.PHONY: run test packages-run packages-test
+.PHONY: run test packages-run packages-tools packages-test
 packages-run:
 	$(call need,$(PACKAGES_run))
-packages-test:
+packages-tools:
 	$(call need,$(PACKAGES_test))
+packages-test: packages-tools # only now is there a clang to ask for its number
 	$(call need,libclang-rt-$(CLANG_MAJOR)-dev)
 
 run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT=1: agent and signer apart)
