@@ -147,7 +147,8 @@ $(eval $(call folder_rule,tests,$(I_tests)))
 # ---- the two commands, and what they need ----
 CLANG_MAJOR = $(shell clang -dumpversion 2>/dev/null | cut -d. -f1)
 PACKAGES_run  := gcc libc6-dev pkg-config libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev
-PACKAGES_test := $(PACKAGES_run) g++ clang libcriterion-dev valgrind spin binutils mandoc util-linux
+PACKAGES_test := $(PACKAGES_run) g++ clang libcriterion-dev valgrind spin binutils binutils-aarch64-linux-gnu \
+                 mandoc util-linux
 need = @PACKAGES="$(1)" NO_INSTALL="$(NO_INSTALL)" tests/packages.sh
 
 .PHONY: run test packages-run packages-tools packages-test

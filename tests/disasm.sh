@@ -288,13 +288,16 @@ END {
 }
 EOF
 
-dump() { # dump MACHINE OBJECT
-	tool=objdump
-	if [ "$1" != "$(uname -m)" ]; then
-		tool=$1-linux-gnu-objdump
-		command -v "$tool" >/dev/null || tool=llvm-objdump
+reader() { # reader MACHINE: a disassembler that knows it, or nothing
+	if [ "$1" = "$(uname -m)" ]; then
+		echo objdump
+	else
+		command -v "$1-linux-gnu-objdump" || command -v llvm-objdump
 	fi
-	"$tool" -d -r --no-show-raw-insn "$2"
+}
+
+dump() { # dump MACHINE OBJECT
+	"$(reader "$1")" -d -r --no-show-raw-insn "$2"
 }
 
 judge() { # judge MACHINE CC FLAGS...: what is wrong with the probe's code
@@ -358,6 +361,10 @@ try() { # try CC: everything with this compiler
 		return
 		;;
 	esac
+	if [ -z "$(reader "$machine")" ]; then
+		echo "skip disasm $cc: no disassembler for $machine"
+		return
+	fi
 	[ "$machine" != "$(uname -m)" ] || wide="$wide -march=native"
 	for level in -O2 -O3; do
 		accept "$machine" "$cc" $level

@@ -171,6 +171,7 @@ __attribute__((unused)) static pid_t mp_spawn(const char *const *argv, const cha
 {
 	char path[600];
 	pid_t parent = getpid();
+	int exe;
 	pid_t pid;
 
 	(void)snprintf(path, sizeof path, "%s/%s", mp_bin, argv[0]);
@@ -185,12 +186,14 @@ __attribute__((unused)) static pid_t mp_spawn(const char *const *argv, const cha
 		(void)dup2(fd, STDOUT_FILENO);
 		(void)dup2(fd, STDERR_FILENO);
 	}
+	/* Opened now: another user may not be let into the folder that it lies in. */
+	exe = open(path, O_PATH | O_CLOEXEC);
 	if (mp_before_exec)
 		mp_before_exec();
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user would undo it */
 	if (getppid() != parent)
 		_exit(126);
-	(void)execv(path, (char *const *)(uintptr_t)argv);
+	(void)fexecve(exe, (char *const *)(uintptr_t)argv, environ);
 	(void)fprintf(stderr, "cannot run %s: %s\n", path, strerror(errno));
 	_exit(126);
 }
