@@ -16,22 +16,9 @@ static struct sr_signer_config signer_config;
 static bool only_check;
 
 static const struct sr_option options[] = {
-	{ "socket", "PATH", "where trading processes attach (/run/sigring/agent.sock)",
-	  sr_set_socket, &config.listen, 0, 0 },
-	{ "socket-mode", "OCTAL", "permission bits of that socket (0660)", sr_set_mode,
-	  &config.listen_mode, 0, 0 },
-	{ "allow-uid", "USER", "admit this user, a name or a number; may be repeated; `any`",
-	  sr_set_uid, &config, 0, 0 },
-	{ "clients-max", "N", "processes attached at once (64)", sr_set_u32, &config.clients_max, 1,
-	  SR_AGENT_CLIENTS_MAX },
-	{ "sessions-max", "N", "sessions over all processes (256)", sr_set_u32,
-	  &config.sessions_max, 1, SR_SESSIONS_MAX },
-	{ "turn-records", "N", "records taken from one session in a turn (4)", sr_set_u32,
-	  &config.turn_records, 1, SR_DEPTH_MAX },
+	SR_AGENT_OPTIONS(config),
 	SR_SIGNER_OPTIONS(signer_config),
 	{ "cpu", "N", "pin the polling and signing thread", sr_set_cpu, &config.cpu, 0, 0 },
-	{ "wait", "POLICY", "auto, spin, yield or block (auto)", sr_set_wait, &config.wait, 0, 0 },
-	{ "no-huge-pages", NULL, "do not try 2 MiB pages", sr_set_false, &config.huge_pages, 0, 0 },
 	{ "check", NULL, "judge configuration and host, start nothing", sr_set_true, &only_check, 0,
 	  0 },
 };

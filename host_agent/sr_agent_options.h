@@ -7,7 +7,26 @@
 
 #include "sr_agent.h"
 #include "sr_config.h"
+#include "sr_frame.h"
 #include "sr_host.h"
+#include "sr_slot.h"
+
+/* Rows of an option table; @c is a struct sr_agent_config. */
+#define SR_AGENT_OPTIONS(c) \
+	{ "socket", "PATH", "where trading processes attach (/run/sigring/agent.sock)", \
+	  sr_set_socket, &(c).listen, 0, 0 }, \
+	{ "socket-mode", "OCTAL", "permission bits of that socket (0660)", sr_set_mode, \
+	  &(c).listen_mode, 0, 0 }, \
+	{ "allow-uid", "USER", "admit this user, a name or a number; may be repeated; `any`", \
+	  sr_set_uid, &(c), 0, 0 }, \
+	{ "clients-max", "N", "processes attached at once (64)", sr_set_u32, \
+	  &(c).clients_max, 1, SR_AGENT_CLIENTS_MAX }, \
+	{ "sessions-max", "N", "sessions over all processes (256)", sr_set_u32, \
+	  &(c).sessions_max, 1, SR_SESSIONS_MAX }, \
+	{ "turn-records", "N", "records taken from one session in a turn (4)", sr_set_u32, \
+	  &(c).turn_records, 1, SR_DEPTH_MAX }, \
+	{ "wait", "POLICY", "auto, spin, yield or block (auto)", sr_set_wait, &(c).wait, 0, 0 }, \
+	{ "no-huge-pages", NULL, "do not try 2 MiB pages", sr_set_false, &(c).huge_pages, 0, 0 }
 
 SR_BEGIN_DECLS
 

@@ -228,7 +228,6 @@ static void take_agent_status(struct sr_session_full *s, struct sr_completion *o
 static bool decode_reply(struct sr_completion *out, const unsigned char *record)
 {
 	const unsigned char *reply = record + SR_CMP_BODY;
-
 	uint16_t status = sr_get16(reply + SR_REP_STATUS);
 
 	if (status > SR_VOID)
