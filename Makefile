@@ -54,10 +54,10 @@ I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
 CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
-SESSION := sr_message
+SESSION := sr_message sr_secret
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
-SIGNER  := sr_secret sr_hash sr_keccak sr_ecdsa sr_keyring sr_core sr_port
+SIGNER  := sr_hash sr_keccak sr_ecdsa sr_keyring sr_core sr_port
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
 SHIM    := sr_keyfile sr_signer
