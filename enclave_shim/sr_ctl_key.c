@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 #include "sr_hash.h"
 #include "sr_keyfile.h"
 #include "sr_keyring.h"

@@ -26,7 +26,7 @@
 #define SR_KEYFILE_H
 
 #include "sr_base.h"
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 #include "sr_keyring.h"
 
 #define SR_KEYFILE_BYTES_MAX 4096u

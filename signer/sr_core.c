@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 #include "sr_hash.h"
 #include "sr_message.h"
 #include "sr_secret.h"

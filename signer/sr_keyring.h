@@ -9,7 +9,7 @@
 #define SR_KEYRING_H
 
 #include "sr_base.h"
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 #include "sr_type.h"
 
 #define SR_KEYS_MAX 64u

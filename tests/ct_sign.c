@@ -19,7 +19,7 @@
 
 #include "sr_core.h"
 #include "sr_ct.h"
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 #include "sr_keyfile.h"
 #include "sr_keyring.h"
 #include "sr_message.h"

@@ -87,10 +87,10 @@ check "ring includes no cryptography" \
 	"$(system '(secp256k1|openssl/|sodium|gcrypt|jansson)' ring/*/*.[ch])"
 
 sources="ring/*/*.[ch] signer/*.[ch] host_agent/*.[ch] enclave_shim/*.[ch]"
-check "only signer/sr_ecdsa.c includes secp256k1.h" \
-	"$(system secp256k1 $sources | grep -v '^signer/sr_ecdsa.c$')"
-check "signer/sr_ecdsa.c does include secp256k1.h" \
-	"$([ "$(system secp256k1 signer/sr_ecdsa.c)" ] || echo "the rule above checks nothing")"
+check "only signer/sr_curve.c includes secp256k1.h" \
+	"$(system secp256k1 $sources | grep -v '^signer/sr_curve.c$')"
+check "signer/sr_curve.c does include secp256k1.h" \
+	"$([ "$(system secp256k1 signer/sr_curve.c)" ] || echo "the rule above checks nothing")"
 check "only host_agent/sr_stream_uring.c includes liburing.h" \
 	"$(system liburing $sources | grep -v '^host_agent/sr_stream_uring.c$')"
 check "only ring/core/sr_numa.c includes numa.h" \

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sr_core.h"
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 #include "sr_keyring.h"
 #include "sr_message.h"
 #include "sr_record.h"

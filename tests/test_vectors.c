@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 #include "sr_hash.h"
 #include "sr_orders.h"
 #include "sr_type.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_ecdsa.h - signatures on secp256k1. The one file that talks to
- * libsecp256k1 for signing is sr_ecdsa.c.
+ * sr_curve.h - signatures on secp256k1. The one file that talks to
+ * libsecp256k1 for signing is sr_curve.c.
  *
  * Secret scalars are given by pointer into protected memory (sr_secret.h) and
  * are not kept. Signatures have low s; a recovery id is taken after the flip.
  * A context belongs to one thread.
  */
-#ifndef SR_ECDSA_H
-#define SR_ECDSA_H
+#ifndef SR_CURVE_H
+#define SR_CURVE_H
 
 #include "sr_base.h"
 
@@ -85,4 +85,4 @@ SR_WARN_UNUSED int sr_bip340_verify(const struct sr_curve *curve, const unsigned
 
 SR_END_DECLS
 
-#endif /* SR_ECDSA_H */
+#endif /* SR_CURVE_H */

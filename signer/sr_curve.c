@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sr_ecdsa.h"
+#include "sr_curve.h"
 
 #include <secp256k1.h>
 #include <secp256k1_extrakeys.h>
