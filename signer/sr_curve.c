@@ -66,6 +66,11 @@ void sr_curve_delete(struct sr_curve *curve)
 	free(curve);
 }
 
+int sr_curve_blind(struct sr_curve *curve, const unsigned char seed[32])
+{
+	return secp256k1_context_randomize(curve->ctx, seed) ? 0 : -EIO;
+}
+
 static void address_of(const struct sr_curve *curve, unsigned char address[20],
 		       const secp256k1_pubkey *point)
 {
@@ -165,4 +170,146 @@ int sr_bip340_verify(const struct sr_curve *curve, const unsigned char sig[64], 
 	if (!secp256k1_xonly_pubkey_parse(curve->ctx, &point, pubkey + 1))
 		return -EINVAL;
 	return secp256k1_schnorrsig_verify(curve->ctx, sig, message, bytes, &point) ? 0 : -EBADMSG;
+}
+
+bool sr_scalar_mul(const struct sr_curve *curve, unsigned char product[SR_SCALAR_BYTES],
+		   const unsigned char a[SR_SCALAR_BYTES], const unsigned char b[SR_SCALAR_BYTES])
+{
+	memmove(product, a, SR_SCALAR_BYTES);
+	return secp256k1_ec_seckey_tweak_mul(curve->ctx, product, b);
+}
+
+bool sr_scalar_add(const struct sr_curve *curve, unsigned char sum[SR_SCALAR_BYTES],
+		   const unsigned char a[SR_SCALAR_BYTES], const unsigned char b[SR_SCALAR_BYTES])
+{
+	memmove(sum, a, SR_SCALAR_BYTES);
+	return secp256k1_ec_seckey_tweak_add(curve->ctx, sum, b);
+}
+
+bool sr_scalar_negate(const struct sr_curve *curve, unsigned char negated[SR_SCALAR_BYTES],
+		      const unsigned char a[SR_SCALAR_BYTES])
+{
+	memmove(negated, a, SR_SCALAR_BYTES);
+	return secp256k1_ec_seckey_negate(curve->ctx, negated);
+}
+
+bool sr_scalar_valid(const struct sr_curve *curve, const unsigned char a[SR_SCALAR_BYTES])
+{
+	return secp256k1_ec_seckey_verify(curve->ctx, a);
+}
+
+/* SEC 2 section 2.4.1, most significant limb first; n, and (n - 1) / 2. */
+static const uint64_t order[4] = { 0xffffffffffffffff, 0xfffffffffffffffe, 0xbaaedce6af48a03b,
+				   0xbfd25e8cd0364141 };
+static const uint64_t order_half[4] = { 0x7fffffffffffffff, 0xffffffffffffffff,
+					0x5d576e7357a4501d, 0xdfe92f46681b20a0 };
+
+static void get_limbs(uint64_t limbs[4], const unsigned char bytes[SR_SCALAR_BYTES])
+{
+	for (uint32_t i = 0; i < 4; i++)
+		limbs[i] = __builtin_bswap64(sr_get64(bytes + 8 * i));
+}
+
+/* difference = a - b mod 2^256; returns 1 when a < b. */
+static uint64_t subtract(uint64_t difference[4], const uint64_t a[4], const uint64_t b[4])
+{
+	uint64_t borrow = 0;
+
+	for (uint32_t i = 4; i-- > 0;) {
+		uint64_t d = a[i] - b[i];
+		uint64_t below = (uint64_t)(a[i] < b[i]) | ((uint64_t)(d < borrow));
+
+		difference[i] = d - borrow;
+		borrow = below;
+	}
+	return borrow;
+}
+
+void sr_scalar_reduce(unsigned char reduced[SR_SCALAR_BYTES],
+		      const unsigned char a[SR_SCALAR_BYTES])
+{
+	uint64_t limbs[4], less[4], keep;
+
+	/* 2^256 < 2n, so once is enough. */
+	get_limbs(limbs, a);
+	keep = 0 - subtract(less, limbs, order);
+	for (uint32_t i = 0; i < 4; i++)
+		sr_put64(reduced + 8 * i,
+			 __builtin_bswap64((limbs[i] & keep) | (less[i] & ~keep)));
+}
+
+uint32_t sr_scalar_high(const unsigned char a[SR_SCALAR_BYTES])
+{
+	uint64_t limbs[4], unused[4];
+
+	get_limbs(limbs, a);
+	return (uint32_t)subtract(unused, order_half, limbs);
+}
+
+void sr_scalar_select(unsigned char out[SR_SCALAR_BYTES], const unsigned char a[SR_SCALAR_BYTES],
+		      const unsigned char b[SR_SCALAR_BYTES], uint32_t take_b)
+{
+	uint64_t mask = 0 - (uint64_t)take_b;
+
+	/* Without this a compiler may see a 0 or a 1 and make it a branch. */
+	__asm__ volatile("" : "+r"(mask));
+	for (uint32_t i = 0; i < SR_SCALAR_BYTES; i += 8)
+		sr_put64(out + i, (sr_get64(a + i) & ~mask) | (sr_get64(b + i) & mask));
+}
+
+SR_STATIC_ASSERT(sizeof(struct sr_point) == sizeof(secp256k1_pubkey), "a point is a pubkey");
+
+static secp256k1_pubkey *pubkey_of(struct sr_point *point)
+{
+	return (secp256k1_pubkey *)(void *)point->opaque;
+}
+
+static const secp256k1_pubkey *const_pubkey_of(const struct sr_point *point)
+{
+	return (const secp256k1_pubkey *)(const void *)point->opaque;
+}
+
+bool sr_point_base_mul(const struct sr_curve *curve, struct sr_point *point,
+		       const unsigned char k[SR_SCALAR_BYTES])
+{
+	bool valid = secp256k1_ec_pubkey_create(curve->ctx, pubkey_of(point), k);
+
+	sr_declassify(point, sizeof *point);
+	return valid;
+}
+
+void sr_point_x(const struct sr_curve *curve, unsigned char x[32], uint32_t *odd,
+		const struct sr_point *point)
+{
+	unsigned char compressed[SR_PUBKEY_BYTES];
+	size_t bytes = sizeof compressed;
+
+	(void)secp256k1_ec_pubkey_serialize(curve->ctx, compressed, &bytes, const_pubkey_of(point),
+					    SECP256K1_EC_COMPRESSED);
+	*odd = compressed[0] & 1u;
+	memcpy(x, compressed + 1, 32);
+	sr_wipe(compressed, sizeof compressed);
+}
+
+bool sr_point_add_var(const struct sr_curve *curve, struct sr_point *sum,
+		      const struct sr_point *points, uint32_t count)
+{
+	const secp256k1_pubkey *list[256];
+	secp256k1_pubkey made;
+
+	if (count > 255)
+		return false;
+	list[0] = const_pubkey_of(sum);
+	for (uint32_t i = 0; i < count; i++)
+		list[1 + i] = const_pubkey_of(&points[i]);
+	if (!secp256k1_ec_pubkey_combine(curve->ctx, &made, list, 1 + count))
+		return false;
+	memcpy(sum->opaque, made.data, sizeof made.data);
+	return true;
+}
+
+bool sr_point_equal_var(const struct sr_curve *curve, const struct sr_point *a,
+			const struct sr_point *b)
+{
+	return secp256k1_ec_pubkey_cmp(curve->ctx, const_pubkey_of(a), const_pubkey_of(b)) == 0;
 }

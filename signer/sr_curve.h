@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_curve.h - signatures on secp256k1. The one file that talks to
- * libsecp256k1 for signing is sr_curve.c.
+ * sr_curve.h - the curve secp256k1: signatures, and the scalars and points from
+ * which presignatures are made. sr_curve.c is the one file that talks to
+ * libsecp256k1, and it uses the public API alone.
  *
  * Secret scalars are given by pointer into protected memory (sr_secret.h) and
  * are not kept. Signatures have low s; a recovery id is taken after the flip.
@@ -27,6 +28,9 @@ SR_BEGIN_DECLS
  */
 SR_WARN_UNUSED int sr_curve_new(struct sr_curve **curve, const unsigned char seed[32]);
 void sr_curve_delete(struct sr_curve *curve); /* NULL is legal */
+
+/* sr_curve_blind - blind the context anew, as at sr_curve_new(). 0 or -EIO. */
+SR_WARN_UNUSED int sr_curve_blind(struct sr_curve *curve, const unsigned char seed[32]);
 
 /*
  * sr_curve_pubkey - the public key of a secret one, in both forms we use.
@@ -82,6 +86,65 @@ SR_WARN_UNUSED int sr_bip340_sign(const struct sr_curve *curve, unsigned char si
 SR_WARN_UNUSED int sr_bip340_verify(const struct sr_curve *curve, const unsigned char sig[64],
 				    const void *message, size_t bytes,
 				    const unsigned char pubkey[SR_PUBKEY_BYTES]);
+
+/*
+ * Scalars: 32 bytes, big-endian, mod the group's order n. Constant time in all
+ * operands; what leaves is as secret as what came in, and so is the answer:
+ * true when the operands were usable (see each) and the result is not zero.
+ * Gather answers with `&` and look once, when the whole may be known. After
+ * false the result is zero or of no use. The result may be the first operand,
+ * never the second.
+ */
+#define SR_SCALAR_BYTES 32u
+
+/* product = a * b; a and b in 1 .. n-1. */
+bool sr_scalar_mul(const struct sr_curve *curve, unsigned char product[SR_SCALAR_BYTES],
+		   const unsigned char a[SR_SCALAR_BYTES], const unsigned char b[SR_SCALAR_BYTES]);
+
+/* sum = a + b; a in 1 .. n-1, b in 0 .. n-1; false for a sum of 0. */
+bool sr_scalar_add(const struct sr_curve *curve, unsigned char sum[SR_SCALAR_BYTES],
+		   const unsigned char a[SR_SCALAR_BYTES], const unsigned char b[SR_SCALAR_BYTES]);
+
+/* negated = n - a; a in 1 .. n-1. */
+bool sr_scalar_negate(const struct sr_curve *curve, unsigned char negated[SR_SCALAR_BYTES],
+		      const unsigned char a[SR_SCALAR_BYTES]);
+
+/* Is a in 1 .. n-1? */
+bool sr_scalar_valid(const struct sr_curve *curve, const unsigned char a[SR_SCALAR_BYTES]);
+
+/* reduced = a mod n, for any 32 bytes; no curve is needed. */
+void sr_scalar_reduce(unsigned char reduced[SR_SCALAR_BYTES],
+		      const unsigned char a[SR_SCALAR_BYTES]);
+
+/* 1 when a > (n-1)/2, what low-s rules call high; else 0. */
+uint32_t sr_scalar_high(const unsigned char a[SR_SCALAR_BYTES]);
+
+/* out = take_b ? b : a, without a branch; take_b is 0 or 1. */
+void sr_scalar_select(unsigned char out[SR_SCALAR_BYTES], const unsigned char a[SR_SCALAR_BYTES],
+		      const unsigned char b[SR_SCALAR_BYTES], uint32_t take_b);
+
+/* A point of the curve, as the library keeps it. */
+struct sr_point {
+	unsigned char opaque[64];
+};
+
+/* point = k*G, in constant time; false when k is not in 1 .. n-1. The point is
+ * declassified: what is made of it may branch on it. */
+bool sr_point_base_mul(const struct sr_curve *curve, struct sr_point *point,
+		       const unsigned char k[SR_SCALAR_BYTES]);
+
+/* The affine coordinates: x whole, y as 1 when it is odd. */
+void sr_point_x(const struct sr_curve *curve, unsigned char x[32], uint32_t *odd,
+		const struct sr_point *point);
+
+/* sum += points[0] + ... + points[count - 1], variable time; count 1 .. 255.
+ * False when that is the point at infinity. */
+bool sr_point_add_var(const struct sr_curve *curve, struct sr_point *sum,
+		      const struct sr_point *points, uint32_t count);
+
+/* Equal? Variable time. */
+bool sr_point_equal_var(const struct sr_curve *curve, const struct sr_point *a,
+			const struct sr_point *b);
 
 SR_END_DECLS
 
