@@ -39,14 +39,25 @@ void sr_hasher_delete(struct sr_hasher *hasher)
 	free(hasher);
 }
 
-int sr_sha256(struct sr_hasher *hasher, unsigned char digest[SR_HASH_BYTES], const void *message,
-	      size_t bytes)
+int sr_sha256_parts(struct sr_hasher *hasher, unsigned char digest[SR_HASH_BYTES],
+		    const struct sr_hash_part *parts, size_t count)
 {
-	if (SR_LIKELY(SHA256_Init(&hasher->sha256) == 1 &&
-		      SHA256_Update(&hasher->sha256, message, bytes) == 1 &&
-		      SHA256_Final(digest, &hasher->sha256) == 1))
+	bool good = SHA256_Init(&hasher->sha256) == 1;
+
+	for (size_t i = 0; i < count; i++)
+		good &= SHA256_Update(&hasher->sha256, parts[i].data, parts[i].bytes) == 1;
+	good &= SHA256_Final(digest, &hasher->sha256) == 1;
+	if (SR_LIKELY(good))
 		return 0;
 
 	memset(digest, 0, SR_HASH_BYTES);
 	return -EIO;
+}
+
+int sr_sha256(struct sr_hasher *hasher, unsigned char digest[SR_HASH_BYTES], const void *message,
+	      size_t bytes)
+{
+	const struct sr_hash_part whole = { message, bytes };
+
+	return sr_sha256_parts(hasher, digest, &whole, 1);
 }

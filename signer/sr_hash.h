@@ -39,6 +39,16 @@ void sr_hasher_delete(struct sr_hasher *hasher); /* NULL is legal */
 SR_WARN_UNUSED int sr_sha256(struct sr_hasher *hasher, unsigned char digest[SR_HASH_BYTES],
 			     const void *message, size_t bytes);
 
+/* A piece of a message; @data may be NULL when @bytes is 0. */
+struct sr_hash_part {
+	const void *data;
+	size_t bytes;
+};
+
+/* sr_sha256_parts - SHA-256 of the parts one behind the other; as sr_sha256(). */
+SR_WARN_UNUSED int sr_sha256_parts(struct sr_hasher *hasher, unsigned char digest[SR_HASH_BYTES],
+				   const struct sr_hash_part *parts, size_t count);
+
 /* sr_keccak256 - Keccak-256 of a message (Keccak submission, version 3). */
 void sr_keccak256(unsigned char digest[SR_HASH_BYTES], const void *message, size_t bytes);
 

@@ -4,11 +4,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SECRET_BYTES_MAX (1u << 20)
+#define SECRET_BYTES_MAX (64u << 20)
 
 /* Measured below the caller, libsecp256k1 0.2.0 of Debian: 3.4 KiB for a
  * signature, 3.8 for a public key. Twice that, for other builds of it. */
 #define STACK_BYTES 8192u
+
+/* The same for multiplying, adding and negating scalars: 0.4 KiB. */
+#define STACK_SCALAR_BYTES 1024u
 
 static size_t page_bytes(void)
 {
@@ -68,6 +71,13 @@ void sr_wipe(void *mem, size_t bytes)
 SR_NOINLINE void sr_wipe_stack(void)
 {
 	unsigned char below[STACK_BYTES];
+
+	sr_wipe(below, sizeof below);
+}
+
+SR_NOINLINE void sr_wipe_stack_scalar(void)
+{
+	unsigned char below[STACK_SCALAR_BYTES];
 
 	sr_wipe(below, sizeof below);
 }

@@ -16,7 +16,7 @@ SR_BEGIN_DECLS
 /*
  * sr_secret_alloc - zeroed protected pages.
  *
- * @bytes: 1 .. 1 MiB, rounded up to pages.
+ * @bytes: 1 .. 64 MiB, rounded up to pages.
  * Returns 0 with *mem set (page-aligned); -EINVAL; -ENOMEM (no memory, or the
  * memlock limit is too low: nothing is handed out that could be swapped);
  * -ENOSYS (a kernel without MADV_WIPEONFORK, before 4.14, or qemu-user).
@@ -32,6 +32,10 @@ void sr_wipe(void *mem, size_t bytes);
 /* sr_wipe_stack - zero the part of the stack below the caller that calls of the
  * curve library have used. Call it right after them, from the same depth. */
 void sr_wipe_stack(void);
+
+/* sr_wipe_stack_scalar - as above, after calls on scalars alone: they go less
+ * deep, and a presigned signature has no time for 8 KiB. */
+void sr_wipe_stack_scalar(void);
 
 /* sr_equal - compare without a secret-dependent branch. */
 bool sr_equal(const void *a, const void *b, size_t bytes);
