@@ -57,10 +57,10 @@ CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_d
 SESSION := sr_message sr_secret
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
-SIGNER  := sr_hash sr_keccak sr_curve sr_keyring sr_core sr_port
+SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_core sr_port
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
-SHIM    := sr_keyfile sr_signer
+SHIM    := sr_getrandom sr_hazard sr_heap sr_keyfile sr_refill sr_signer
 CTL     := sigringctl sr_ctl_key sr_ctl_status
 REPLAY  := sr_verify sr_orders sr_histogram
 

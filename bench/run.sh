@@ -39,21 +39,22 @@ cpu_of() { # the N-th CPU that we may use; nothing where loops have to share
 on_cpu() { local c; c=$(cpu_of "$1"); [ -z "$c" ] || echo "--cpu $c"; }
 
 mkdir -m 700 "$dir/keys"
-"$bin/sigringctl" key generate --id 1 --out "$dir/keys/1.key" \
+# A fresh key, gone in a minute, so nobody can restore a snapshot of its nonces.
+"$bin/sigringctl" key generate --id 1 --nonce presign --out "$dir/keys/1.key" \
 	--permit ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340 >/dev/null 2>"$dir/log" ||
 	{ cat "$dir/log" >&2; exit 1; }
 "$bin/sigringctl" key public "$dir/keys/1.key" >"$dir/public"
 # One loop a core, where there is one for each; else all of them yield.
 if [ -n "$split" ]; then
 	"$bin/sigring-enclave" --listen "unix:$dir/signer.sock" --keys "$dir/keys" \
-		$(on_cpu 1) 2>>"$dir/log" &
+		--allow-snapshot $(on_cpu 1) 2>>"$dir/log" &
 	pids="$pids $!"
 	"$bin/sigring-agent" --signer "unix:$dir/signer.sock" --socket "$dir/agent.sock" \
 		$(on_cpu 2) 2>>"$dir/log" &
 	pids="$pids $!"
 else
 	"$bin/sigring-local" --socket "$dir/agent.sock" --keys "$dir/keys" \
-		$(on_cpu 1) 2>>"$dir/log" &
+		--allow-snapshot $(on_cpu 1) 2>>"$dir/log" &
 	pids="$pids $!"
 fi
 code=0

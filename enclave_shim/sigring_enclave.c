@@ -45,7 +45,7 @@ static int check(void)
 	struct sr_host_check c = { .out = stdout };
 
 	sr_host_check_socket(&c, config.listen.text);
-	sr_host_check_memlock(&c, 512u * 1024u); /* keys, their guards, the stack */
+	sr_host_check_memlock(&c, sr_signer_locked_bytes(&signer_config));
 	sr_host_check_cpu(&c, "signing thread", config.cpu);
 	sr_host_check_cores(&c, config.loops);
 	sr_host_check_clock(&c);
@@ -75,6 +75,9 @@ int main(int argc, char **argv)
 	if (only_check)
 		return check();
 	(void)signal(SIGPIPE, SIG_IGN);
+	signer_config.log = sr_program_log;
+	signer_config.log_arg = &program;
+	signer_config.loops = config.loops;
 	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
 		return sr_program_fail(&program, &why);

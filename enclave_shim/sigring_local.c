@@ -46,7 +46,7 @@ static int check(void)
 	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
 	sr_agent_check_files(&c, &config);
-	sr_host_check_memlock(&c, bytes + 512u * 1024u);
+	sr_host_check_memlock(&c, bytes + sr_signer_locked_bytes(&signer_config));
 	if (config.huge_pages)
 		sr_host_check_huge_pages(&c, bytes * 4);
 	sr_host_check_cpu(&c, "polling and signing thread", config.cpu);
@@ -59,11 +59,8 @@ static int check(void)
 static int start(struct sr_signer *signer, struct sr_reason *why)
 {
 	struct sr_transport *transport;
-	struct sr_port *port;
-	int ret = sr_signer_port(signer, &port, 0);
+	int ret = sr_local_new(&transport, signer);
 
-	if (ret == 0)
-		ret = sr_local_new(&transport, port);
 	if (ret < 0)
 		return sr_reason_set(why, ret, "cannot make a port: %s", strerror(-ret));
 	return sr_agent_new(&running, &config, transport, why);
@@ -93,6 +90,11 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.log = sr_program_log;
 	config.log_arg = &program;
+	signer_config.log = sr_program_log;
+	signer_config.log_arg = &program;
+	signer_config.loops = config.loops;
+	if (config.wait == SR_WAIT_BLOCK && signer_config.refill == SR_REFILL_AUTO)
+		signer_config.refill = SR_REFILL_THREAD; /* a loop that sleeps has no idle turns */
 	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
 		return sr_program_fail(&program, &why);

@@ -69,7 +69,7 @@ static void usage(FILE *to)
 	fprintf(to, "LIST  names with commas:");
 	for (uint32_t type = 1; type <= SR_TYPE_BLIND_MAX; type++)
 		fprintf(to, " %s", sr_type_name(type));
-	fprintf(to, "\nMODE  hedged (the default) or rfc6979\n"
+	fprintf(to, "\nMODE  " SR_NONCE_MODES "; hedged when absent\n"
 		    "--uid whose sessions may use the key: your own user when absent\n"
 		    "--out key-N.key when absent; a file is never overwritten\n");
 }
@@ -145,6 +145,7 @@ static int take_uid(struct sr_key_info *info, const char *text)
 static int take_option(struct options *options, int option, const char *value)
 {
 	struct sr_key_info *info = &options->info;
+	int mode;
 
 	switch (option) {
 	case 'i':
@@ -156,12 +157,10 @@ static int take_option(struct options *options, int option, const char *value)
 			return fail_usage("--permit wants names of types, each once, with commas");
 		return 0;
 	case 'n':
-		if (!strcmp(value, "hedged"))
-			info->nonce_mode = SR_NONCE_HEDGED;
-		else if (!strcmp(value, "rfc6979"))
-			info->nonce_mode = SR_NONCE_RFC6979;
-		else
-			return fail_usage("--nonce wants hedged or rfc6979");
+		mode = sr_nonce_from_name(value, strlen(value));
+		if (mode < 0)
+			return fail_usage("--nonce wants " SR_NONCE_MODES);
+		info->nonce_mode = (uint32_t)mode;
 		return 0;
 	case 'u':
 		if (take_uid(info, value))
@@ -241,11 +240,6 @@ static void print_address(const unsigned char address[20])
 	printf("0x%s", text);
 }
 
-static const char *nonce_name(const struct sr_key_info *info)
-{
-	return info->nonce_mode == SR_NONCE_RFC6979 ? "rfc6979" : "hedged";
-}
-
 static void print_permits(const struct sr_key_info *info, const char *quote)
 {
 	const char *comma = "";
@@ -266,7 +260,7 @@ static void print_key(const struct sr_key_info *info)
 	print_address(info->address);
 	printf("\npermits     ");
 	print_permits(info, "");
-	printf("\nnonce       %s\nusers      ", nonce_name(info));
+	printf("\nnonce       %s\nusers      ", sr_nonce_name(info->nonce_mode));
 	for (uint32_t i = 0; i < info->uid_count; i++)
 		printf(" %u", info->uids[i]);
 	printf("%s\n", info->any_uid ? " any" : "");
@@ -278,7 +272,7 @@ static void print_key_json(const struct sr_key_info *info)
 	print_hex(info->pubkey, sizeof info->pubkey);
 	printf("\",\"address\":\"");
 	print_address(info->address);
-	printf("\",\"nonce\":\"%s\",\"permit\":[", nonce_name(info));
+	printf("\",\"nonce\":\"%s\",\"permit\":[", sr_nonce_name(info->nonce_mode));
 	print_permits(info, "\"");
 	printf("],\"any_uid\":%s,\"uids\":[", info->any_uid ? "true" : "false");
 	for (uint32_t i = 0; i < info->uid_count; i++)

@@ -143,12 +143,11 @@ static int take_id(struct parse *p, const char *value, size_t bytes)
 
 static int take_nonce(struct parse *p, const char *value, size_t bytes)
 {
-	if (bytes == 6 && !memcmp(value, "hedged", 6))
-		p->info->nonce_mode = SR_NONCE_HEDGED;
-	else if (bytes == 7 && !memcmp(value, "rfc6979", 7))
-		p->info->nonce_mode = SR_NONCE_RFC6979;
-	else
-		return fail_line(p, "nonce wants hedged or rfc6979");
+	int mode = sr_nonce_from_name(value, bytes);
+
+	if (mode < 0)
+		return fail_line(p, "nonce wants " SR_NONCE_MODES);
+	p->info->nonce_mode = (uint32_t)mode;
 	return 0;
 }
 
@@ -482,7 +481,7 @@ __attribute__((format(printf, 3, 4))) static size_t append(char *text, size_t at
 
 static size_t compose(char *text, const struct sr_key_info *info, const unsigned char *seckey)
 {
-	const char *nonce = info->nonce_mode == SR_NONCE_RFC6979 ? "rfc6979" : "hedged";
+	const char *nonce = sr_nonce_name(info->nonce_mode);
 	size_t at = append(text, 0, "sigring-key 1\nid %u\nnonce %s\npermit ", info->id, nonce);
 	const char *comma = "";
 

@@ -9,7 +9,8 @@
  *
  *	sigring-key 1
  *	id 7                                    1 .. 4294967295
- *	nonce hedged                            or rfc6979; hedged when absent
+ *	nonce hedged                            or another of SR_NONCE_MODES; hedged
+ *	                                        when absent
  *	permit ecdsa-sha256,ecdsa-keccak256     names of sr_type.h
  *	uid 1000                                repeatable, or once: uid any
  *	secret 64 hexadecimal digits

@@ -5,6 +5,7 @@
 
 struct local {
 	struct sr_transport transport; /* first */
+	struct sr_signer *signer;
 	struct sr_port *port;
 	bool up;
 };
@@ -33,14 +34,17 @@ static ssize_t local_send(struct sr_transport *t, const void *data, size_t bytes
 
 static ssize_t local_recv(struct sr_transport *t, void *data, size_t bytes)
 {
-	struct sr_port *port = local_of(t)->port;
+	struct local *l = local_of(t);
+	struct sr_port *port = l->port;
 	const void *output;
 	size_t n;
 
 	(void)sr_port_sign(port, 1);
 	n = sr_port_output(port, &output);
-	if (n == 0)
+	if (n == 0) {
+		(void)sr_signer_idle(l->signer);
 		return -EAGAIN;
+	}
 	if (n > bytes)
 		n = bytes;
 	memcpy(data, output, n);
@@ -79,17 +83,21 @@ static const struct sr_transport_ops local_ops = {
 	.destroy = local_destroy,
 };
 
-int sr_local_new(struct sr_transport **transport, struct sr_port *port)
+int sr_local_new(struct sr_transport **transport, struct sr_signer *signer)
 {
 	struct local *l = calloc(1, sizeof *l);
+	int ret;
 
-	if (!l) {
-		sr_port_delete(port);
+	if (!l)
 		return -ENOMEM;
+	ret = sr_signer_port(signer, &l->port, 0);
+	if (ret < 0) {
+		free(l);
+		return ret;
 	}
 	l->transport.ops = &local_ops;
 	l->transport.cheap_recv = true;
-	l->port = port;
+	l->signer = signer;
 	*transport = &l->transport;
 	return 0;
 }

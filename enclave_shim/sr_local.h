@@ -10,13 +10,16 @@
 #ifndef SR_LOCAL_H
 #define SR_LOCAL_H
 
-#include "sr_port.h"
+#include "sr_signer.h"
 #include "sr_transport.h"
 
 SR_BEGIN_DECLS
 
-/* sr_local_new - @port is taken over, also on failure. 0 or -ENOMEM. */
-SR_WARN_UNUSED int sr_local_new(struct sr_transport **transport, struct sr_port *port);
+/*
+ * sr_local_new - @signer is borrowed; a receive that finds nothing to sign is its
+ * idle turn. 0 or -ENOMEM.
+ */
+SR_WARN_UNUSED int sr_local_new(struct sr_transport **transport, struct sr_signer *signer);
 
 SR_END_DECLS
 

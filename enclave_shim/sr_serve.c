@@ -21,6 +21,7 @@ struct stream {
 
 struct sr_serve {
 	struct sr_serve_config config;
+	struct sr_signer *signer;
 	enum sr_wait_policy wait;
 	int listen_fd;
 	uint32_t stopping;
@@ -49,6 +50,7 @@ int sr_serve_new(struct sr_serve **serve, const struct sr_serve_config *config,
 	if (!s)
 		return sr_reason_set(why, -ENOMEM, "out of memory");
 	s->config = *config;
+	s->signer = signer;
 	s->listen_fd = -1;
 	s->send_bytes_max = signer->config.write_bytes_max;
 	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++)
@@ -192,6 +194,11 @@ static void sleep_on_fds(struct sr_serve *s)
 
 static void idle(struct sr_serve *s)
 {
+	/* Who yields does so between two pieces of refilling as well. */
+	if (sr_signer_idle(s->signer) && s->wait != SR_WAIT_YIELD) {
+		s->idle_turns = 0;
+		return;
+	}
 	switch (s->wait) {
 	case SR_WAIT_BLOCK:
 		if (s->idle_turns++ > IDLE_TURNS)

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 
+#include "sr_getrandom.h"
+#include "sr_hazard.h"
+#include "sr_heap.h"
 #include "sr_keyfile.h"
 #include "sr_secret.h"
 #include "sr_signer.h"
+#include "sr_signer_options.h"
 
 #define STACK_BYTES (128u * 1024u)
 #define SEED_BYTES 32u
+#define WATCH_TURNS 4096u /* idle turns between two looks at what to log */
 
 void sr_signer_config_init(struct sr_signer_config *config)
 {
@@ -19,65 +24,134 @@ void sr_signer_config_init(struct sr_signer_config *config)
 	config->slot_bytes_max = SR_SUB_BYTES_DEFAULT;
 	config->credit_records = 256;
 	config->write_bytes_max = SR_WRITE_BYTES_DEFAULT;
+	config->pool_slots = 4096;
+	config->pool_low_percent = 50;
+	config->pool_batch = SR_BATCH_MAX;
 }
 
-static int random_bytes(void *out, size_t bytes)
+static bool needs_pool(const struct sr_keyring *keys)
 {
-	return getrandom(out, bytes, 0) == (ssize_t)bytes ? 0 : -EIO;
+	for (uint32_t i = 0; i < sr_keyring_count(keys); i++)
+		if (sr_nonce_pooled(sr_keyring_info(keys, i)->nonce_mode))
+			return true;
+	return false;
 }
 
-/* @seed is protected memory: first it blinds the context, then it hedges. */
-static int build(struct sr_signer *s, unsigned char *seed, struct sr_reason *why)
+static int load_keys(struct sr_signer *s, struct sr_reason *why)
 {
-	struct sr_core_config core = {
-		.sessions_max = s->config.sessions_max,
-		.depth_max = s->config.depth_max,
-		.slot_bytes_max = s->config.slot_bytes_max,
-		.unsealed = true,
-	};
 	struct sr_keyfile_error error;
-	int ret;
+	void *seed;
+	int ret = sr_secret_alloc(&seed, SEED_BYTES);
 
-	if (random_bytes(seed, SEED_BYTES) < 0 || random_bytes(s->boot_id, sizeof s->boot_id) < 0)
-		return sr_reason_set(why, -EIO, "the kernel gives no random bytes");
-	ret = sr_curve_new(&s->curve, seed);
+	if (ret == 0)
+		ret = sr_getrandom.get(sr_getrandom.arg, seed, SEED_BYTES);
+	if (ret == 0)
+		ret = sr_curve_new(&s->curve, seed);
 	if (ret == 0)
 		ret = sr_keyring_new(&s->keys);
+	sr_secret_free(seed, SEED_BYTES);
 	if (ret < 0)
-		return sr_reason_set(why, ret, "cannot set up key memory: %s (memlock limit?)",
+		return sr_reason_set(why, ret,
+				     "cannot set up key memory: %s; raise LimitMEMLOCK= or "
+				     "`ulimit -l`",
 				     strerror(-ret));
 	ret = sr_keyfile_load_dir(s->keys, s->curve, s->config.keys, &error);
+	return ret < 0 ? sr_reason_set(why, ret, "%s", error.text) : 0;
+}
+
+static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
+{
+	const struct sr_signer_config *c = &s->config;
+	struct sr_core_config core = {
+		.sign = { .keys = s->keys, .entropy = &sr_getrandom },
+		.sessions_max = c->sessions_max,
+		.depth_max = c->depth_max,
+		.slot_bytes_max = c->slot_bytes_max,
+		.unsealed = true,
+		.snapshot_allowed = c->allow_snapshot,
+	};
+	int ret;
+
+	if (pool) {
+		if (c->pool_batch > c->pool_slots)
+			return sr_reason_set(why, -EINVAL,
+					     "pool-batch %u must be at most pool-slots %u",
+					     c->pool_batch, c->pool_slots);
+		core.sign.pool_slots = c->pool_slots;
+		core.sign.pool_low =
+			(uint32_t)((uint64_t)c->pool_slots * c->pool_low_percent / 100);
+		core.sign.pool_batch = c->pool_batch;
+	}
+	ret = sr_core_new(&s->core, &core);
+	if (ret == -EIO)
+		return sr_reason_set(why, ret, "the kernel's random bytes fail their test");
 	if (ret < 0)
-		return sr_reason_set(why, ret, "%s", error.text);
-	if (random_bytes(core.seed, sizeof core.seed) < 0)
-		return sr_reason_set(why, -EIO, "the kernel gives no random bytes");
-	core.keys = s->keys;
-	ret = sr_core_new(&s->core, &core); /* wipes the seed */
-	if (ret < 0)
-		return sr_reason_set(why, ret, "cannot make a signer of %u sessions: %s",
-				     s->config.sessions_max, strerror(-ret));
+		return sr_reason_set(why, ret,
+				     "cannot make a signer of %u sessions and %u presignatures: %s; "
+				     "raise LimitMEMLOCK= or `ulimit -l`, or lower the numbers",
+				     c->sessions_max, core.sign.pool_slots, strerror(-ret));
 	return 0;
+}
+
+/* Is there a CPU that no polling loop is on? */
+static bool cpu_to_spare(unsigned int loops)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof set, &set) == 0 && (unsigned int)CPU_COUNT(&set) > loops;
+}
+
+static int start_pool(struct sr_signer *s, struct sr_reason *why)
+{
+	bool spare = cpu_to_spare(s->config.loops);
+	int ret;
+
+	ret = sr_pool_fill(sr_core_pool(s->core));
+	if (ret < 0)
+		return sr_reason_set(why, ret, "cannot make presignatures: a check or the kernel's "
+					       "random bytes failed");
+	if (s->config.refill == SR_REFILL_IDLE || (s->config.refill == SR_REFILL_AUTO && !spare))
+		return 0;
+	ret = sr_refill_start(&s->refill, sr_core_pool(s->core), !spare);
+	if (ret < 0)
+		return sr_reason_set(why, ret, "cannot start the thread that refills: %s",
+				     strerror(-ret));
+	return 0;
+}
+
+static int build(struct sr_signer *s, struct sr_reason *why)
+{
+	bool pool;
+	int ret = load_keys(s, why);
+
+	if (ret < 0)
+		return ret;
+	pool = needs_pool(s->keys);
+	if (pool && !s->config.allow_snapshot) {
+		ret = sr_hazard_snapshot("/sys", why);
+		if (ret < 0)
+			return ret;
+	}
+	ret = sr_getrandom.get(sr_getrandom.arg, (unsigned char *)s->boot_id, sizeof s->boot_id);
+	if (ret < 0)
+		return sr_reason_set(why, ret, "the kernel gives no random bytes");
+	ret = make_core(s, pool, why);
+	if (ret == 0 && pool)
+		ret = start_pool(s, why);
+	return ret;
 }
 
 int sr_signer_new(struct sr_signer *signer, const struct sr_signer_config *config,
 		  struct sr_reason *why)
 {
 	struct sr_signer s = { .config = *config };
-	void *seed;
 	int ret;
 
 	if (!config->keys)
 		return sr_reason_set(why, -EINVAL,
 				     "--keys DIR is missing: make a key with `sigringctl key "
 				     "generate --id 1 --permit ecdsa-sha256 --out DIR/1.key`");
-	ret = sr_secret_alloc(&seed, SEED_BYTES);
-	if (ret < 0)
-		return sr_reason_set(why, ret,
-				     "cannot lock memory for keys: %s; raise LimitMEMLOCK= or "
-				     "`ulimit -l`",
-				     strerror(-ret));
-	ret = build(&s, seed, why);
-	sr_secret_free(seed, SEED_BYTES);
+	ret = build(&s, why);
 	if (ret < 0) {
 		sr_signer_delete(&s);
 		return ret;
@@ -88,10 +162,43 @@ int sr_signer_new(struct sr_signer *signer, const struct sr_signer_config *confi
 
 void sr_signer_delete(struct sr_signer *s)
 {
+	sr_refill_stop(s->refill);
 	sr_core_delete(s->core);
 	sr_keyring_delete(s->keys);
 	sr_curve_delete(s->curve);
 	memset(s, 0, sizeof *s);
+}
+
+static void note(const struct sr_signer *s, const char *text)
+{
+	if (s->config.log)
+		s->config.log(s->config.log_arg, text);
+}
+
+static void watch(struct sr_signer *s)
+{
+	struct sr_core_stats now;
+
+	sr_core_stats_get(s->core, &now);
+	if (now.check_failed != s->logged.check_failed)
+		note(s, "A KEY IS LOCKED: a signature failed its check and was not released. That is "
+			"a fault of this machine, or an attack on it; move the key to another one");
+	if (now.pool_failed != s->logged.pool_failed)
+		note(s, "presignatures were thrown away: a check of them, or of the random bytes, "
+			"failed");
+	if (now.pool_ended != s->logged.pool_ended)
+		note(s, "presignatures are made no more: too many failures in a row. Restart this "
+			"signer, and if that does not help move the keys to another machine");
+	s->logged = now;
+}
+
+bool sr_signer_idle(struct sr_signer *s)
+{
+	struct sr_pool *pool = sr_core_pool(s->core);
+
+	if (s->idle_turns++ % WATCH_TURNS == 0)
+		watch(s);
+	return pool && !s->refill && sr_pool_step(pool) > 0;
 }
 
 int sr_signer_port(const struct sr_signer *s, struct sr_port **port, uint32_t stream)
@@ -117,13 +224,36 @@ int sr_signer_harden(struct sr_reason *why)
 
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
 		return sr_reason_set(why, -errno, "cannot forbid core dumps: %s", strerror(errno));
+	if (sr_heap_protect() < 0)
+		return sr_reason_set(why, -ENOMEM,
+				     "cannot lock memory for OpenSSL; raise LimitMEMLOCK= or "
+				     "`ulimit -l`");
 	for (size_t i = 0; i < sizeof stack; i += 4096)
 		touch[i] = 0;
 	if (mlock(stack, sizeof stack) < 0)
 		return sr_reason_set(why, -errno,
 				     "cannot lock the stack: %s; raise LimitMEMLOCK= or `ulimit -l`",
 				     strerror(errno));
-	return 0;
+	return sr_hazard_fork(why);
+}
+
+uint64_t sr_signer_locked_bytes(const struct sr_signer_config *c)
+{
+	/* 192 a presignature; the batch in the making, keys, guards and stacks. */
+	return SR_HEAP_BYTES + (uint64_t)c->pool_slots * 192u + (1u << 20);
+}
+
+int sr_set_refill(void *target, const char *value, const struct sr_option *o, struct sr_reason *why)
+{
+	static const char *const names[] = { "auto", "thread", "idle" };
+
+	for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (!strcmp(value, names[i])) {
+			*(enum sr_refill_policy *)target = (enum sr_refill_policy)i;
+			return 0;
+		}
+	return sr_reason_set(why, -EINVAL, "%s must be auto, thread or idle, not `%s`", o->name,
+			     value);
 }
 
 void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config *config)

@@ -14,6 +14,14 @@
 #include "sr_keyring.h"
 #include "sr_port.h"
 #include "sr_reason.h"
+#include "sr_refill.h"
+
+/* Who fills the pool of presignatures. */
+enum sr_refill_policy {
+	SR_REFILL_AUTO = 0,   /* a thread where a CPU is left for it, else idle turns */
+	SR_REFILL_THREAD = 1,
+	SR_REFILL_IDLE = 2,   /* the signing thread, a bounded piece an idle turn */
+};
 
 struct sr_signer_config {
 	const char *keys;        /* directory of *.key files */
@@ -22,6 +30,14 @@ struct sr_signer_config {
 	uint32_t slot_bytes_max;
 	uint32_t credit_records; /* granted to each stream */
 	uint32_t write_bytes_max;
+	uint32_t pool_slots;
+	uint32_t pool_low_percent; /* of pool_slots, see sr_pool.h */
+	uint32_t pool_batch;
+	enum sr_refill_policy refill;
+	bool allow_snapshot;
+	unsigned int loops;      /* that poll on this machine, for SR_REFILL_AUTO */
+	void (*log)(void *arg, const char *text);
+	void *log_arg;
 };
 
 struct sr_signer {
@@ -29,7 +45,10 @@ struct sr_signer {
 	struct sr_curve *curve;
 	struct sr_keyring *keys;
 	struct sr_core *core;
-	uint64_t boot_id[2]; /* random at each start */
+	struct sr_refill *refill;    /* NULL: the pool is filled in idle turns, or none */
+	struct sr_core_stats logged; /* what the log has been told of */
+	uint32_t idle_turns;
+	uint64_t boot_id[2];         /* random at each start */
 };
 
 SR_BEGIN_DECLS
@@ -37,7 +56,9 @@ SR_BEGIN_DECLS
 void sr_signer_config_init(struct sr_signer_config *config);
 
 /*
- * sr_signer_new - load the keys and make the core.
+ * sr_signer_new - load the keys, make the core, fill the pool if a key needs one.
+ *
+ * Starts the thread that refills, if there is to be one.
  *
  * Returns 0 or -errno with a reason; nothing is left then.
  */
@@ -50,10 +71,23 @@ SR_WARN_UNUSED int sr_signer_port(const struct sr_signer *signer, struct sr_port
 				  uint32_t stream);
 
 /*
- * sr_signer_harden - before any secret is read: no core dumps, no ptrace, and the
- * calling thread's stack, where curve arithmetic runs, is locked. 0 or -errno.
+ * sr_signer_idle - what the signing thread does when nothing waits to be signed.
+ *
+ * One bounded piece of refilling, when that is for it to do; and now and then a
+ * look at what the log should say. True when a piece was done. No system call,
+ * unless it logs or the pool takes fresh entropy, once a batch.
+ */
+bool sr_signer_idle(struct sr_signer *signer);
+
+/*
+ * sr_signer_harden - before any secret is read: OpenSSL's memory is protected, no
+ * core dumps, no ptrace, the calling thread's stack, where curve arithmetic runs,
+ * is locked, and a child was seen to get no keys. 0 or -errno.
  */
 SR_WARN_UNUSED int sr_signer_harden(struct sr_reason *why);
+
+/* sr_signer_locked_bytes - how much memory a signer of this size locks. */
+uint64_t sr_signer_locked_bytes(const struct sr_signer_config *config);
 
 /* sr_signer_check - one line of --check: would the keys load? Makes nothing. */
 void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config *config);

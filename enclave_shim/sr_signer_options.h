@@ -5,9 +5,15 @@
 #ifndef SR_SIGNER_OPTIONS_H
 #define SR_SIGNER_OPTIONS_H
 
+#include "sr_batch.h"
 #include "sr_config.h"
 #include "sr_frame.h"
 #include "sr_signer.h"
+
+SR_BEGIN_DECLS
+int sr_set_refill(void *target, const char *value, const struct sr_option *o,
+		  struct sr_reason *why);
+SR_END_DECLS
 
 /* Rows of an option table; @c is a struct sr_signer_config. */
 #define SR_SIGNER_OPTIONS(c)                                                                       \
@@ -21,6 +27,16 @@
 	{ "credits", "N", "records on the way to the signer at once (256)", sr_set_u32,            \
 	  &(c).credit_records, 1, 4096 },                                                          \
 	{ "signer-write-bytes-max", "N", "longest write of the signer (4096)", sr_set_u32,         \
-	  &(c).write_bytes_max, 512, SR_WRITE_BYTES_MAX }
+	  &(c).write_bytes_max, 512, SR_WRITE_BYTES_MAX },                                         \
+	{ "pool-slots", "N", "presignatures kept, if a key uses them (4096)", sr_set_pow2,         \
+	  &(c).pool_slots, SR_POOL_SLOTS_MIN, SR_POOL_SLOTS_MAX },                                 \
+	{ "pool-low", "PERCENT", "refill when fewer are left (50)", sr_set_u32,                    \
+	  &(c).pool_low_percent, 1, 100 },                                                         \
+	{ "pool-batch", "N", "presignatures made at once (256)", sr_set_u32, &(c).pool_batch, 2,    \
+	  SR_BATCH_MAX },                                                                          \
+	{ "refill", "WHO", "auto, thread, or idle turns of the signing thread (auto)",             \
+	  sr_set_refill, &(c).refill, 0, 0 },                                                      \
+	{ "allow-snapshot", NULL, "presignatures although this machine might be a snapshot",       \
+	  sr_set_true, &(c).allow_snapshot, 0, 0 }
 
 #endif /* SR_SIGNER_OPTIONS_H */

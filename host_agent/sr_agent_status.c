@@ -112,6 +112,16 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 		{ "sessions", &n->signer[SR_FIELD_SESSIONS] },
 		{ "orphans", &n->signer[SR_FIELD_ORPHANS] },
 		{ "check_failed", &n->signer[SR_FIELD_CHECK_FAILED] },
+		{ "presigned", &n->signer[SR_FIELD_PRESIGNED] },
+		{ "fallbacks", &n->signer[SR_FIELD_FALLBACKS] },
+		{ "pool_depth", &n->signer[SR_FIELD_POOL_DEPTH] },
+		{ "pool_slots", &n->signer[SR_FIELD_POOL_SLOTS] },
+		{ "pool_taken", &n->signer[SR_FIELD_POOL_TAKEN] },
+		{ "pool_refilled", &n->signer[SR_FIELD_POOL_REFILLED] },
+		{ "pool_dry", &n->signer[SR_FIELD_POOL_DRY] },
+		{ "pool_failed", &n->signer[SR_FIELD_POOL_FAILED] },
+		{ "pool_ended", &n->signer[SR_FIELD_POOL_ENDED] },
+		{ "snapshot_allowed", &n->signer[SR_FIELD_SNAPSHOT_ALLOWED] },
 	};
 	struct text t = { json, room, 0 };
 	const char *comma = "";

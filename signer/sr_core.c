@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "sr_curve.h"
-#include "sr_hash.h"
 #include "sr_message.h"
 #include "sr_secret.h"
 
@@ -44,18 +42,9 @@ struct session {
 	unsigned char *fates; /* depth_max of enum fate */
 };
 
-/* In protected memory. */
-struct secrets {
-	unsigned char entropy[32]; /* of this run; what hedges each nonce */
-	unsigned char extra[32];   /* of the signature being made */
-};
-
 struct sr_core {
 	struct sr_keyring *keys;
-	struct sr_curve *curve;
-	struct sr_hasher *hasher;
-	struct secrets *secrets;
-	uint64_t hedges; /* signatures that have taken entropy */
+	struct sr_sign *sign;
 	uint64_t orphaned;
 	uint32_t sessions_max;
 	uint32_t depth_max;
@@ -71,60 +60,15 @@ struct sr_core {
 /* A request after its bounds were checked; the body still lies in the arena. */
 struct request {
 	uint32_t key;
-	uint32_t type;
-	uint32_t body_bytes;
-	const unsigned char *body;
+	struct sr_sign_request what;
 };
 
 /* What is said about a request. */
 struct answer {
 	uint16_t status;
 	uint16_t policy;
-	uint8_t recid;
-	uint8_t sigkind;
-	unsigned char sig[SR_SIG_BYTES];
+	struct sr_signature signature;
 };
-
-/* In protected memory, for as long as it takes. */
-struct derivation {
-	unsigned char text[33]; /* the seed and a letter for its purpose */
-	unsigned char blind[32];
-};
-
-/*
- * One secret seed serves two purposes that must not share bytes: the blinding
- * of the curve and the entropy of the nonces.
- */
-static int start_secrets(struct sr_core *core, const unsigned char seed[32])
-{
-	static const unsigned char zero[64];
-	struct derivation *work;
-	unsigned char unused[SR_HASH_BYTES];
-	void *mem;
-	int ret = sr_secret_alloc(&mem, sizeof *work);
-
-	if (ret)
-		return ret;
-
-	work = mem;
-	memcpy(work->text, seed, 32);
-	work->text[32] = 'b';
-	ret = sr_sha256(core->hasher, work->blind, work->text, sizeof work->text);
-	if (!ret)
-		ret = sr_curve_new(&core->curve, work->blind);
-	if (!ret) {
-		work->text[32] = 'n';
-		ret = sr_sha256(core->hasher, core->secrets->entropy, work->text,
-				sizeof work->text);
-	}
-
-	/* The hasher is not protected memory and keeps its last state. */
-	if (sr_sha256(core->hasher, unused, zero, sizeof zero))
-		ret = -EIO;
-	sr_wipe_stack();
-	sr_secret_free(mem, sizeof *work);
-	return ret;
-}
 
 static int start_sessions(struct sr_core *core)
 {
@@ -150,7 +94,7 @@ static int start_sessions(struct sr_core *core)
 
 static bool config_valid(const struct sr_core_config *config)
 {
-	return config->keys && config->sessions_max >= 1 &&
+	return config->sessions_max >= 1 &&
 	       config->sessions_max <= SR_SESSIONS_MAX && sr_is_pow2(config->depth_max) &&
 	       config->depth_max >= SR_DEPTH_MIN && config->depth_max <= SR_DEPTH_MAX &&
 	       config->slot_bytes_max >= SR_SUB_BYTES_MIN &&
@@ -158,41 +102,33 @@ static bool config_valid(const struct sr_core_config *config)
 	       config->slot_bytes_max % SR_LINE_BYTES == 0;
 }
 
-int sr_core_new(struct sr_core **core, struct sr_core_config *config)
+int sr_core_new(struct sr_core **core, const struct sr_core_config *config)
 {
-	struct sr_core *c = NULL;
-	void *mem;
-	int ret = -EINVAL;
+	struct sr_core *c;
+	int ret;
 
 	if (!config_valid(config))
-		goto wipe;
-	ret = -ENOMEM;
+		return -EINVAL;
 	c = calloc(1, sizeof *c);
 	if (!c)
-		goto wipe;
-	c->keys = config->keys;
+		return -ENOMEM;
+	c->keys = config->sign.keys;
 	c->sessions_max = config->sessions_max;
 	c->depth_max = config->depth_max;
 	c->slot_bytes_max = config->slot_bytes_max;
 	c->place_bytes = SR_CMP_BYTES + config->slot_bytes_max;
 	c->unsealed = config->unsealed;
+	c->stats.snapshot_allowed = config->snapshot_allowed;
 
-	ret = sr_secret_alloc(&mem, sizeof *c->secrets);
-	if (ret)
-		goto wipe;
-	c->secrets = mem;
-	ret = sr_hasher_new(&c->hasher);
-	if (!ret)
-		ret = start_secrets(c, config->seed);
+	ret = sr_sign_new(&c->sign, &config->sign);
 	if (!ret)
 		ret = start_sessions(c);
-	if (!ret)
-		*core = c;
-wipe:
-	sr_wipe(config->seed, sizeof config->seed);
-	if (ret)
+	if (ret) {
 		sr_core_delete(c);
-	return ret;
+		return ret;
+	}
+	*core = c;
+	return 0;
 }
 
 void sr_core_delete(struct sr_core *core)
@@ -203,9 +139,7 @@ void sr_core_delete(struct sr_core *core)
 	free(core->sessions);
 	free(core->fates);
 	free(core->arena);
-	sr_curve_delete(core->curve);
-	sr_hasher_delete(core->hasher);
-	sr_secret_free(core->secrets, sizeof *core->secrets);
+	sr_sign_delete(core->sign);
 	free(core);
 }
 
@@ -396,9 +330,30 @@ bool sr_core_unsealed(const struct sr_core *core)
 	return core->unsealed;
 }
 
+struct sr_pool *sr_core_pool(const struct sr_core *core)
+{
+	return sr_sign_pool(core->sign);
+}
+
 void sr_core_stats_get(const struct sr_core *core, struct sr_core_stats *stats)
 {
+	struct sr_pool_stats pool = { 0 };
+	struct sr_sign_stats sign;
+
+	if (sr_core_pool(core))
+		sr_pool_stats_get(sr_core_pool(core), &pool);
+	sr_sign_stats_get(core->sign, &sign);
 	*stats = core->stats;
+	stats->check_failed = sign.check_failed;
+	stats->presigned = sign.presigned;
+	stats->fallbacks = sign.fallbacks;
+	stats->pool_depth = pool.depth;
+	stats->pool_slots = pool.slots;
+	stats->pool_taken = pool.taken;
+	stats->pool_refilled = pool.refilled;
+	stats->pool_dry = pool.dry;
+	stats->pool_failed = pool.failed;
+	stats->pool_ended = pool.ended;
 }
 
 static bool all_zero(const unsigned char *p, size_t bytes)
@@ -426,9 +381,7 @@ static int parse_request(struct request *request, const unsigned char *record, u
 		return -EINVAL;
 
 	request->key = sr_get32(body + SR_REQ_KEY);
-	request->type = type;
-	request->body_bytes = bytes;
-	request->body = body + SR_REQ_BODY;
+	request->what = (struct sr_sign_request){ type, bytes, body + SR_REQ_BODY };
 	return 0;
 }
 
@@ -454,103 +407,17 @@ static int authorise(const struct sr_core *core, const struct request *request, 
 	info = sr_keyring_info(core->keys, (uint32_t)key);
 	if (!uid_allowed(info, uid))
 		return -SR_POLICY_UNKNOWN_KEY;
-	if (!(info->permissions & (1u << request->type)))
+	if (!(info->permissions & (1u << request->what.type)))
 		return -SR_POLICY_TYPE_NOT_PERMITTED;
 	if (info->locked)
 		return -SR_POLICY_KEY_LOCKED;
 	return key;
 }
 
-/*
- * The additional input of RFC 6979 section 3.6: this run's entropy with a
- * counter mixed in, so that no two signatures of a run share it and two runs
- * share it with probability 2^-256. Even a repeat would be safe, because the
- * nonce also depends on key and digest: it would repeat a signature, never a
- * nonce under two digests.
- */
-static const unsigned char *next_extra(struct sr_core *core)
+static void deny(struct answer *answer, enum sr_policy policy)
 {
-	struct secrets *secrets = core->secrets;
-
-	memcpy(secrets->extra, secrets->entropy, sizeof secrets->extra);
-	sr_put64(secrets->extra, sr_get64(secrets->entropy) ^ core->hedges++);
-	return secrets->extra;
-}
-
-static int digest_of(struct sr_core *core, unsigned char digest[32], const struct request *request)
-{
-	switch (request->type) {
-	case SR_ECDSA_SHA256:
-		return sr_sha256(core->hasher, digest, request->body, request->body_bytes);
-	case SR_ECDSA_KECCAK256:
-		sr_keccak256(digest, request->body, request->body_bytes);
-		return 0;
-	default:
-		memcpy(digest, request->body, SR_DIGEST_BYTES);
-		return 0;
-	}
-}
-
-static int sign_ecdsa(struct sr_core *core, struct answer *answer, const struct request *request,
-		      const struct sr_key_info *info, const unsigned char *seckey)
-{
-	bool hedged = info->nonce_mode == SR_NONCE_HEDGED;
-	unsigned char digest[SR_HASH_BYTES];
-	int ret = digest_of(core, digest, request);
-
-	if (ret)
-		return ret;
-
-	ret = sr_ecdsa_sign(core->curve, answer->sig, &answer->recid, digest, seckey,
-			    hedged ? next_extra(core) : NULL);
-	sr_wipe_stack();
-	if (!ret && !hedged)
-		ret = sr_ecdsa_verify(core->curve, answer->sig, digest, info->pubkey);
-	answer->sigkind = SR_SIG_ECDSA;
-	return ret;
-}
-
-static int sign_bip340(struct sr_core *core, struct answer *answer, const struct request *request,
-		       const struct sr_key_info *info, const unsigned char *seckey)
-{
-	bool hedged = info->nonce_mode == SR_NONCE_HEDGED;
-	int ret = sr_bip340_sign(core->curve, answer->sig, request->body, request->body_bytes,
-				 seckey, hedged ? next_extra(core) : NULL);
-
-	sr_wipe_stack();
-	if (!ret && !hedged)
-		ret = sr_bip340_verify(core->curve, answer->sig, request->body, request->body_bytes,
-				       info->pubkey);
-	answer->sigkind = SR_SIG_BIP340;
-	return ret;
-}
-
-/*
- * A deterministic signature is verified before it leaves: made twice over one
- * digest, once with a fault, it gives the key away. A hedged one is not: no two
- * of its nonces are equal.
- */
-static void sign(struct sr_core *core, struct answer *answer, const struct request *request,
-		 uint32_t key)
-{
-	const struct sr_key_info *info = sr_keyring_info(core->keys, key);
-	const unsigned char *seckey = sr_keyring_secret(core->keys, key);
-	int ret;
-
-	if (request->type == SR_BIP340)
-		ret = sign_bip340(core, answer, request, info, seckey);
-	else
-		ret = sign_ecdsa(core, answer, request, info, seckey);
-	if (SR_LIKELY(ret == 0)) {
-		answer->status = SR_OK;
-		return;
-	}
-
-	sr_keyring_lock(core->keys, key);
-	core->stats.check_failed++;
-	memset(answer, 0, sizeof *answer);
 	answer->status = SR_DENIED;
-	answer->policy = SR_POLICY_KEY_LOCKED;
+	answer->policy = (uint16_t)policy;
 }
 
 static void judge(struct sr_core *core, struct answer *answer, struct session *s,
@@ -567,11 +434,21 @@ static void judge(struct sr_core *core, struct answer *answer, struct session *s
 
 	key = authorise(core, &request, s->uid);
 	if (key < 0) {
-		answer->status = SR_DENIED;
-		answer->policy = (uint16_t)-key;
+		deny(answer, (enum sr_policy)-key);
 		return;
 	}
-	sign(core, answer, &request, (uint32_t)key);
+
+	switch (sr_sign_make(core->sign, &answer->signature, (uint32_t)key, &request.what)) {
+	case 0:
+		answer->status = SR_OK;
+		break;
+	case -EAGAIN:
+		deny(answer, SR_POLICY_DRY);
+		break;
+	default:
+		deny(answer, SR_POLICY_KEY_LOCKED);
+		break;
+	}
 }
 
 static void put_reply(unsigned char reply[SR_CMP_BYTES], const struct answer *answer, uint64_t word,
@@ -584,10 +461,10 @@ static void put_reply(unsigned char reply[SR_CMP_BYTES], const struct answer *an
 	reply[SR_CMP_KIND] = SR_KIND_UNSEALED;
 	sr_put16(body + SR_REP_STATUS, answer->status);
 	sr_put16(body + SR_REP_POLICY, answer->policy);
-	body[SR_REP_RECID] = answer->recid;
-	body[SR_REP_SIGKIND] = answer->sigkind;
+	body[SR_REP_RECID] = answer->signature.recid;
+	body[SR_REP_SIGKIND] = answer->signature.kind;
 	sr_put64(body + SR_REP_ACCEPTED, accepted);
-	memcpy(body + SR_REP_SIG, answer->sig, SR_SIG_BYTES);
+	memcpy(body + SR_REP_SIG, answer->signature.bytes, SR_SIG_BYTES);
 }
 
 static void count(struct sr_core_stats *stats, uint16_t status)

@@ -19,21 +19,21 @@
 
 #include "sr_base.h"
 #include "sr_frame.h"
-#include "sr_keyring.h"
+#include "sr_sign.h"
 #include "sr_slot.h"
 
 struct sr_core;
 
 struct sr_core_config {
-	struct sr_keyring *keys;  /* borrowed */
-	uint32_t sessions_max;    /* 1 .. 4096 */
-	uint32_t depth_max;       /* a power of two, up to SR_DEPTH_MAX */
+	struct sr_sign_config sign; /* keys, entropy, pool */
+	uint32_t sessions_max;      /* 1 .. 4096 */
+	uint32_t depth_max;         /* a power of two, up to SR_DEPTH_MAX */
 	uint32_t slot_bytes_max;
-	bool unsealed;            /* accept records in clear */
-	unsigned char seed[32];   /* secret random bytes, wiped by sr_core_new */
+	bool unsealed;              /* accept records in clear */
+	bool snapshot_allowed;      /* only told on: the caller has judged the ground */
 };
 
-/* Counters, since the start. */
+/* Counters, since the start; pool_depth and sessions are of now. */
 struct sr_core_stats {
 	uint64_t records;    /* DATA records judged: not the dropped ones */
 	uint64_t signed_ok;  /* signatures made */
@@ -46,6 +46,16 @@ struct sr_core_stats {
 	uint64_t sessions;   /* open now */
 	uint64_t orphans;    /* open now, without a stream */
 	uint64_t check_failed; /* signatures that did not verify: key locked */
+	uint64_t presigned;    /* signatures made with a presignature */
+	uint64_t fallbacks;    /* hedged, because the pool was dry */
+	uint64_t pool_depth;
+	uint64_t pool_slots;   /* 0: there is no pool */
+	uint64_t pool_taken;
+	uint64_t pool_refilled;
+	uint64_t pool_dry;     /* takes that found none, DENIED(DRY) among them */
+	uint64_t pool_failed;  /* batches thrown away by a check */
+	uint64_t pool_ended;   /* 1: not filled any more, after failures in a row */
+	uint64_t snapshot_allowed; /* 1: the operator vouches that there are none */
 };
 
 /* What became of a record given to sr_core_record(). */
@@ -59,12 +69,11 @@ SR_BEGIN_DECLS
 
 /*
  * sr_core_new - allocate everything that the sessions will ever need:
- * sessions_max * depth_max * (slot_bytes_max + 128) bytes.
+ * sessions_max * depth_max * (slot_bytes_max + 128) bytes, and what signs.
  *
- * Returns 0; -EINVAL; -ENOMEM; -ENOSYS (see sr_secret_alloc); -EIO when a
- * library refuses to start.
+ * Returns 0; -EINVAL; -ENOMEM; as sr_sign_new().
  */
-SR_WARN_UNUSED int sr_core_new(struct sr_core **core, struct sr_core_config *config);
+SR_WARN_UNUSED int sr_core_new(struct sr_core **core, const struct sr_core_config *config);
 void sr_core_delete(struct sr_core *core);
 
 /*
@@ -114,13 +123,15 @@ bool sr_core_unsealed(const struct sr_core *core);
  * Never fails: what is wrong with a record is in the reply or in the verdict.
  * Dropped, besides what the counter lists: a record of another size, or one
  * whose header has a bit set that a record in clear has not. A failure of our
- * own (the hash, the curve, a signature that does not verify) locks the key,
- * counts as check_failed and is answered DENIED/KEY_LOCKED: a key that has met
- * one fault is not given a second chance to leak.
+ * own (see sr_sign.h) locks the key, counts as check_failed and is answered
+ * DENIED/KEY_LOCKED.
  */
 enum sr_core_verdict sr_core_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
 				    uint32_t session, uint32_t epoch, uint32_t stream,
 				    const unsigned char *record, uint32_t bytes);
+
+/* sr_core_pool - what has to be filled, see sr_sign_pool(); or NULL. */
+struct sr_pool *sr_core_pool(const struct sr_core *core);
 
 void sr_core_stats_get(const struct sr_core *core, struct sr_core_stats *stats);
 

@@ -3,17 +3,45 @@
 
 #include <stdlib.h>
 
+#include "sr_ct.h"
 #include "sr_secret.h"
 
-#define SECRETS_BYTES (SR_KEYS_MAX * SR_SECKEY_BYTES)
+#define SECRETS_BYTES (SR_KEYS_MAX * sizeof(struct secret))
 #define PERMISSIONS_KNOWN (((1u << (SR_TYPE_BLIND_MAX + 1u)) - 1u) & ~1u)
+
+/* In protected memory. */
+struct secret {
+	unsigned char d[SR_SECKEY_BYTES];
+	unsigned char b[SR_SCALAR_BYTES];  /* blinds, see sr_presign.h */
+	unsigned char bd[SR_SCALAR_BYTES]; /* b*d, never made from d again */
+};
 
 struct sr_keyring {
 	uint32_t count;
 	uint32_t ids[SR_KEYS_MAX]; /* beside each other: searched at each request */
 	struct sr_key_info info[SR_KEYS_MAX];
-	unsigned char (*secrets)[SR_SECKEY_BYTES]; /* protected memory */
+	struct secret *secrets;
 };
+
+static const char *const nonce_names[] = {
+	[SR_NONCE_HEDGED] = "hedged",
+	[SR_NONCE_RFC6979] = "rfc6979",
+	[SR_NONCE_PRESIGN] = "presign",
+	[SR_NONCE_PRESIGN_ONLY] = "presign-only",
+};
+
+const char *sr_nonce_name(uint32_t mode)
+{
+	return mode <= SR_NONCE_PRESIGN_ONLY ? nonce_names[mode] : NULL;
+}
+
+int sr_nonce_from_name(const char *name, size_t bytes)
+{
+	for (uint32_t mode = SR_NONCE_HEDGED; mode <= SR_NONCE_PRESIGN_ONLY; mode++)
+		if (strlen(nonce_names[mode]) == bytes && !memcmp(nonce_names[mode], name, bytes))
+			return (int)mode;
+	return -EINVAL;
+}
 
 int sr_keyring_new(struct sr_keyring **ring)
 {
@@ -45,9 +73,7 @@ void sr_keyring_delete(struct sr_keyring *ring)
 
 static bool info_valid(const struct sr_key_info *info)
 {
-	if (info->nonce_mode != SR_NONCE_HEDGED && info->nonce_mode != SR_NONCE_RFC6979)
-		return false;
-	return info->id != 0 && (info->permissions & ~PERMISSIONS_KNOWN) == 0 &&
+	return sr_nonce_name(info->nonce_mode) && info->id != 0 && (info->permissions & ~PERMISSIONS_KNOWN) == 0 &&
 	       info->uid_count <= SR_KEY_UIDS_MAX;
 }
 
@@ -80,7 +106,9 @@ int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve *curve,
 	added->any_uid = info->any_uid;
 	added->locked = false;
 
-	memcpy(ring->secrets[ring->count], seckey, SR_SECKEY_BYTES);
+	memcpy(ring->secrets[ring->count].d, seckey, SR_SECKEY_BYTES);
+	memcpy(ring->secrets[ring->count].bd, seckey, SR_SECKEY_BYTES);
+	ring->secrets[ring->count].b[SR_SCALAR_BYTES - 1] = 1;
 	ring->ids[ring->count] = info->id;
 	ring->count++;
 wipe:
@@ -108,10 +136,35 @@ const struct sr_key_info *sr_keyring_info(const struct sr_keyring *ring, uint32_
 
 const unsigned char *sr_keyring_secret(const struct sr_keyring *ring, uint32_t index)
 {
-	return ring->secrets[index];
+	return ring->secrets[index].d;
+}
+
+struct sr_presign_key sr_keyring_presign(const struct sr_keyring *ring, uint32_t index)
+{
+	const struct secret *secret = &ring->secrets[index];
+
+	return (struct sr_presign_key){ secret->d, secret->b, secret->bd };
+}
+
+int sr_keyring_blind(struct sr_keyring *ring, const struct sr_curve *curve, uint32_t index,
+		     const unsigned char by[SR_SCALAR_BYTES])
+{
+	struct secret *secret = &ring->secrets[index];
+	bool good = sr_scalar_valid(curve, by);
+
+	sr_declassify(&good, sizeof good);
+	if (!good)
+		return -EINVAL;
+
+	good = sr_scalar_mul(curve, secret->b, secret->b, by);
+	good &= sr_scalar_mul(curve, secret->bd, secret->bd, by);
+	sr_declassify(&good, sizeof good);
+	sr_wipe_stack_scalar();
+	return good ? 0 : -EBADMSG;
 }
 
 void sr_keyring_lock(struct sr_keyring *ring, uint32_t index)
 {
 	ring->info[index].locked = true;
+	sr_wipe(&ring->secrets[index], sizeof ring->secrets[index]);
 }

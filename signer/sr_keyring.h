@@ -10,6 +10,7 @@
 
 #include "sr_base.h"
 #include "sr_curve.h"
+#include "sr_presign.h"
 #include "sr_type.h"
 
 #define SR_KEYS_MAX 64u
@@ -18,7 +19,17 @@
 enum sr_nonce_mode {
 	SR_NONCE_HEDGED = 1,  /* RFC 6979 with additional entropy: the default */
 	SR_NONCE_RFC6979 = 2, /* deterministic; verified before release */
+	SR_NONCE_PRESIGN = 3, /* from the pool; hedged while that is dry */
+	SR_NONCE_PRESIGN_ONLY = 4, /* from the pool; denied while that is dry */
 };
+
+#define SR_NONCE_MODES "hedged, rfc6979, presign or presign-only"
+
+/* Does a key of this mode need a pool? */
+static inline bool sr_nonce_pooled(uint32_t mode)
+{
+	return mode == SR_NONCE_PRESIGN || mode == SR_NONCE_PRESIGN_ONLY;
+}
 
 /* The public side of a key. */
 struct sr_key_info {
@@ -36,6 +47,12 @@ struct sr_key_info {
 struct sr_keyring;
 
 SR_BEGIN_DECLS
+
+/* sr_nonce_name - a mode's word in files and options; NULL for no mode. */
+const char *sr_nonce_name(uint32_t mode);
+
+/* sr_nonce_from_name - the mode, or -EINVAL. @name need not end in a zero. */
+int sr_nonce_from_name(const char *name, size_t bytes);
 
 /* sr_keyring_new - an empty table. Returns 0, or as sr_secret_alloc(). */
 SR_WARN_UNUSED int sr_keyring_new(struct sr_keyring **ring);
@@ -69,7 +86,22 @@ const struct sr_key_info *sr_keyring_info(const struct sr_keyring *ring, uint32_
 /* sr_keyring_secret - 32 bytes, borrowed, in protected memory. */
 const unsigned char *sr_keyring_secret(const struct sr_keyring *ring, uint32_t index);
 
-/* sr_keyring_lock - this key signs nothing any more. */
+/* sr_keyring_presign - the key with its blinding, borrowed, in protected memory. */
+struct sr_presign_key sr_keyring_presign(const struct sr_keyring *ring, uint32_t index);
+
+/*
+ * sr_keyring_blind - refresh a key's blinding: b and b*d are both multiplied.
+ *
+ * A key begins with b = 1, so call this before the first signature. The product
+ * is never made from d again: that would hide a fault in d.
+ *
+ * @by: a secret random scalar. Returns 0; -EINVAL when it is 0 or not below n
+ * (then nothing has changed); -EBADMSG when the blinding itself is spoiled.
+ */
+SR_WARN_UNUSED int sr_keyring_blind(struct sr_keyring *ring, const struct sr_curve *curve,
+				    uint32_t index, const unsigned char by[SR_SCALAR_BYTES]);
+
+/* sr_keyring_lock - wipe the secret: this key signs nothing any more. */
 void sr_keyring_lock(struct sr_keyring *ring, uint32_t index);
 
 SR_END_DECLS

@@ -20,6 +20,7 @@
 #include "sr_core.h"
 #include "sr_ct.h"
 #include "sr_curve.h"
+#include "sr_getrandom.h"
 #include "sr_keyfile.h"
 #include "sr_keyring.h"
 #include "sr_message.h"
@@ -35,8 +36,9 @@
 static const char *const key_texts[] = {
 	"sigring-key 1\nid 1\nnonce hedged\n" PERMIT "secret " SECRET_TEXT "\n",
 	"sigring-key 1\nid 2\nnonce rfc6979\n" PERMIT "secret " SECRET_TEXT "\n",
+	"sigring-key 1\nid 3\nnonce presign-only\n" PERMIT "secret " SECRET_TEXT "\n",
 };
-#define KEYS 2u
+#define KEYS 3u
 
 static void hide(void *mem, size_t bytes)
 {
@@ -101,10 +103,28 @@ static void sign(struct sr_core *core, const struct sr_keyring *ring, const stru
 		REQUIRE(sr_bip340_verify(curve, sig, digest, 32, pubkey) == 0);
 }
 
+/* The kernel's bytes, and nobody may look at them. */
+static int hidden_entropy(void *arg, unsigned char *out, size_t bytes)
+{
+	int ret = sr_getrandom.get(sr_getrandom.arg, out, bytes);
+
+	(void)arg;
+	hide(out, bytes);
+	return ret;
+}
+
+/* What the pool's filler does, and what its taker does, both on hidden nonces. */
 static void sign_all(struct sr_keyring *ring, const struct sr_curve *curve)
 {
+	const struct sr_entropy entropy = { .get = hidden_entropy };
 	struct sr_core_config config = {
-		.keys = ring,
+		.sign = {
+			.keys = ring,
+			.entropy = &entropy,
+			.pool_slots = 16,
+			.pool_low = 8,
+			.pool_batch = 4,
+		},
 		.sessions_max = 1,
 		.depth_max = 16,
 		.slot_bytes_max = SLOT,
@@ -115,9 +135,8 @@ static void sign_all(struct sr_keyring *ring, const struct sr_curve *curve)
 	uint32_t session;
 	uint64_t n = 0;
 
-	memset(config.seed, 0x31, sizeof config.seed);
-	hide(config.seed, sizeof config.seed);
 	REQUIRE(sr_core_new(&core, &config) == 0);
+	REQUIRE(sr_pool_fill(sr_core_pool(core)) == 0);
 	REQUIRE(sr_core_open(core, &session, &request, 1, 0) == SR_OPENED_OK);
 	for (uint32_t key = 1; key <= KEYS; key++)
 		for (uint16_t type = 1; type <= SR_TYPE_BLIND_MAX; type++)
@@ -171,7 +190,7 @@ int main(int argc, char **argv)
 	if (control)
 		printf("%s ct: a branch on a secret is reported\n", reported ? "ok" : "not ok");
 	else
-		printf("%s ct: key loading and every scheme depend on no secret (%u reports)\n",
+		printf("%s ct: key loading, nonces, refill and every scheme depend on no secret (%u reports)\n",
 		       reported ? "not ok" : "ok", reported);
 	return control == (reported != 0) ? 0 : 1;
 }

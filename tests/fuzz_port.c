@@ -21,6 +21,7 @@
 #include "sr_message.h"
 #include "sr_port.h"
 #include "sr_record.h"
+#include "sr_getrandom.h"
 #include "sr_secret.h"
 #include "sr_type.h"
 
@@ -305,7 +306,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 	if (!keys)
 		start_keys();
-	core_config.keys = keys;
+	core_config.sign.keys = keys;
+	core_config.sign.entropy = &sr_getrandom;
 	require(sr_core_new(&core, &core_config) == 0, "no core");
 	memset(&run, 0, sizeof run);
 	port_config.core = core;

@@ -11,6 +11,7 @@
 
 #include "sr_core.h"
 #include "sr_curve.h"
+#include "sr_getrandom.h"
 #include "sr_keyring.h"
 #include "sr_message.h"
 #include "sr_record.h"
@@ -84,16 +85,13 @@ static inline void rig_key_add(struct rig *rig, uint32_t id, uint32_t mode, uint
 
 static inline struct sr_core_config rig_config(const struct rig *rig)
 {
-	struct sr_core_config config = {
-		.keys = rig->keys,
+	return (struct sr_core_config){
+		.sign = { .keys = rig->keys, .entropy = &sr_getrandom },
 		.sessions_max = 4,
 		.depth_max = 16,
 		.slot_bytes_max = 512,
 		.unsealed = true,
 	};
-
-	memset(config.seed, 0x5e, sizeof config.seed);
-	return config;
 }
 
 static inline void rig_begin(struct rig *rig)

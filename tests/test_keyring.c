@@ -83,7 +83,7 @@ Test(keyring, wrong_keys_are_refused_and_wiped)
 	cr_assert_eq(add(1, 0xff), -EINVAL, "above the order");
 	cr_assert(wiped());
 
-	info.nonce_mode = 3;
+	info.nonce_mode = 5;
 	memset(seckey, 1, 32);
 	cr_assert_eq(sr_keyring_add(ring, curve, &info, seckey), -EINVAL);
 	cr_assert(wiped());

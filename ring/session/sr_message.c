@@ -12,6 +12,8 @@ const char *sr_policy_name(uint32_t policy)
 		return "TYPE_NOT_PERMITTED";
 	case SR_POLICY_KEY_LOCKED:
 		return "KEY_LOCKED";
+	case SR_POLICY_DRY:
+		return "DRY";
 	default:
 		return "unassigned policy code";
 	}
