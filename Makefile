@@ -54,7 +54,7 @@ I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
 CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
-SESSION := sr_message sr_secret
+SESSION := sr_message sr_secret sr_aead sr_noise sr_seal
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
 SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_core sr_port
@@ -76,8 +76,9 @@ O_replay := $(call objects,bench,$(REPLAY))
 
 SO       := libsigring.so.0
 PROGRAMS := sigring-agent sigring-enclave sigring-local sigringctl sigring-replay
-L_client := -lnuma -lpthread
-L_crypto := -lsecp256k1 -lcrypto
+L_core   := -lnuma -lpthread
+L_client := -lcrypto $(L_core)
+L_crypto := -lsecp256k1
 L_agent  := -luring
 
 tests_of = $(sort $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/$(1)_*.c)))
@@ -92,7 +93,7 @@ BENCH   := $(sort $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c))
 all: $(addprefix $(B)/,$(PROGRAMS) libsigring.a $(SO)) ## every program and the library
 
 $(B)/sigring-agent: $(call objects,host_agent,sigring_agent) $(O_agent) $(O_core)
-$(B)/sigring-agent: LIBS := $(L_agent) $(L_client)
+$(B)/sigring-agent: LIBS := $(L_agent) $(L_core)
 $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_shim) $(O_host) $(O_signer) $(O_order) $(O_core)
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
@@ -100,7 +101,7 @@ $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local) $(O_shim
 $(B)/sigringctl: $(call objects,enclave_shim,$(CTL) sr_keyfile) $(O_signer) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
-$(B)/sigring-replay: LIBS := -lcrypto -ljansson $(L_client) -lm
+$(B)/sigring-replay: LIBS := -ljansson $(L_client) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
@@ -196,9 +197,9 @@ tsan: ## threads under clang's TSan, and the mutant without release that it must
 	$(Q)$(RUN_A) "tsan/mutant=! TSAN_OPTIONS=exitcode=66 build/tsan-mutant/tests/stress_slot >/dev/null 2>&1 && echo ok tsan reports the mutant"
 VALGRIND := valgrind -q --error-exitcode=9 --suppressions=tests/valgrind.supp
 ct: ## secrets undefined under memcheck: no branch or index depends on them (gcc and clang)
-	$(Q)for v in ct ct-clang; do $(MAKE) --no-print-directory VARIANT=$$v build/$$v/tests/ct_sign || exit 1; done
-	$(Q)$(RUN_A) "ct/gcc=$(VALGRIND) build/ct/tests/ct_sign" "ct/clang=$(VALGRIND) build/ct-clang/tests/ct_sign" \
-		"ct/control=$(filter-out --error-exitcode=9,$(VALGRIND)) build/ct/tests/ct_sign --control"
+	$(Q)for v in ct ct-clang; do $(MAKE) --no-print-directory VARIANT=$$v $(patsubst $(B)/%,build/$$v/%,$(CT)) || exit 1; done
+	$(Q)$(RUN_A) $(foreach t,$(notdir $(CT)),"ct/gcc/$t=$(VALGRIND) build/ct/tests/$t" "ct/clang/$t=$(VALGRIND) build/ct-clang/tests/$t" \
+		"ct/control/$t=$(filter-out --error-exitcode=9,$(VALGRIND)) build/ct/tests/$t --control")
 model: ## the spin model of publish, take, death and re-attach; and its mutants
 	$(Q)$(RUN_A) "model=LONG=$(LONG) tests/model/run.sh build/model"
 headercheck: ## every header alone; the public ones as C11 and C++17
