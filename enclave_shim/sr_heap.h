@@ -19,7 +19,7 @@ SR_BEGIN_DECLS
 /*
  * sr_heap_protect - once, before anything else is asked of OpenSSL.
  *
- * Returns 0; -EBUSY when OpenSSL has allocated already; -ENOMEM when the memory
+ * Returns 0; -EBUSY when OpenSSL has allocated already, or this was called; -ENOMEM when the memory
  * cannot be locked. Allocation beyond the heap fails, like any that fails.
  */
 SR_WARN_UNUSED int sr_heap_protect(void);
