@@ -126,7 +126,7 @@ static int point(struct sr_batch *b)
 	} else {
 		good &= !sr_equal(p->k, b->presigs[b->at - 1].k, sizeof p->k);
 		good &= sr_scalar_mul(b->curve, product, p->k, b->products[b->at - 1]);
-		good &= sr_scalar_add(b->curve, b->sum, b->sum, p->k);
+		good &= sr_scalar_add(b->sum, b->sum, p->k);
 	}
 	if (!known(good))
 		return -EIO;

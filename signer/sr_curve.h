@@ -102,17 +102,17 @@ bool sr_scalar_mul(const struct sr_curve *curve, unsigned char product[SR_SCALAR
 		   const unsigned char a[SR_SCALAR_BYTES], const unsigned char b[SR_SCALAR_BYTES]);
 
 /* sum = a + b; a in 1 .. n-1, b in 0 .. n-1; false for a sum of 0. */
-bool sr_scalar_add(const struct sr_curve *curve, unsigned char sum[SR_SCALAR_BYTES],
-		   const unsigned char a[SR_SCALAR_BYTES], const unsigned char b[SR_SCALAR_BYTES]);
+bool sr_scalar_add(unsigned char sum[SR_SCALAR_BYTES], const unsigned char a[SR_SCALAR_BYTES],
+		   const unsigned char b[SR_SCALAR_BYTES]);
 
 /* negated = n - a; a in 1 .. n-1. */
-bool sr_scalar_negate(const struct sr_curve *curve, unsigned char negated[SR_SCALAR_BYTES],
+bool sr_scalar_negate(unsigned char negated[SR_SCALAR_BYTES],
 		      const unsigned char a[SR_SCALAR_BYTES]);
 
 /* Is a in 1 .. n-1? */
 bool sr_scalar_valid(const struct sr_curve *curve, const unsigned char a[SR_SCALAR_BYTES]);
 
-/* reduced = a mod n, for any 32 bytes; no curve is needed. */
+/* reduced = a mod n, for any 32 bytes. */
 void sr_scalar_reduce(unsigned char reduced[SR_SCALAR_BYTES],
 		      const unsigned char a[SR_SCALAR_BYTES]);
 

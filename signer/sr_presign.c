@@ -30,10 +30,10 @@ static int sum_verdict(bool operands, bool sum)
 }
 
 /* out = negate ? n - a : a; @unused is overwritten. */
-static bool negate_if(const struct sr_curve *curve, unsigned char *out, unsigned char *unused,
-		      const unsigned char *a, uint32_t negate)
+static bool negate_if(unsigned char *out, unsigned char *unused, const unsigned char *a,
+		      uint32_t negate)
 {
-	bool good = sr_scalar_negate(curve, unused, a);
+	bool good = sr_scalar_negate(unused, a);
 
 	sr_scalar_select(out, a, unused, negate);
 	return good;
@@ -50,14 +50,14 @@ int sr_presign_ecdsa_compute(const struct sr_curve *curve, struct sr_presign_wor
 	good = sr_scalar_mul(curve, s, p->ur, key->d);
 	if (!is_zero_var(w->z)) {
 		good &= sr_scalar_mul(curve, uz, p->u, w->z);
-		sum = sr_scalar_add(curve, s, s, uz);
+		sum = sr_scalar_add(s, s, uz);
 	}
 	ret = sum_verdict(good, sum);
 	if (ret)
 		return ret;
 
 	w->flipped = sr_scalar_high(s);
-	good = negate_if(curve, w->sig + 32, w->scratch[1], s, w->flipped);
+	good = negate_if(w->sig + 32, w->scratch[1], s, w->flipped);
 	memcpy(w->sig, p->r, SR_SCALAR_BYTES);
 	return verdict(good);
 }
@@ -70,11 +70,11 @@ int sr_presign_ecdsa_check(const struct sr_curve *curve, struct sr_presign_work 
 	bool good;
 
 	/* The s that leaves belongs to n - k when it was flipped. */
-	good = negate_if(curve, k, left, w->presig.k, w->flipped);
+	good = negate_if(k, left, w->presig.k, w->flipped);
 	good &= sr_scalar_mul(curve, left, k, s);
 	if (!is_zero_var(w->z_again)) {
-		good &= sr_scalar_negate(curve, right, w->z_again);
-		good &= sr_scalar_add(curve, left, left, right);
+		good &= sr_scalar_negate(right, w->z_again);
+		good &= sr_scalar_add(left, left, right);
 	}
 	good &= sr_scalar_mul(curve, left, left, key->b);
 	good &= sr_scalar_mul(curve, right, key->bd, r);
@@ -129,11 +129,11 @@ int sr_presign_bip340_compute(const struct sr_curve *curve, struct sr_presign_wo
 	bool good, sum = true;
 	int ret;
 
-	good = negate_if(curve, k, unused, w->presig.k, w->presig.odd);
+	good = negate_if(k, unused, w->presig.k, w->presig.odd);
 	if (!is_zero_var(w->z)) {
-		good &= negate_if(curve, ed, unused, key->d, key_odd);
+		good &= negate_if(ed, unused, key->d, key_odd);
 		good &= sr_scalar_mul(curve, ed, ed, w->z);
-		sum = sr_scalar_add(curve, k, k, ed);
+		sum = sr_scalar_add(k, k, ed);
 	}
 	ret = sum_verdict(good, sum);
 	if (!ret)
@@ -160,10 +160,10 @@ int sr_presign_bip340_check(const struct sr_curve *curve, struct sr_presign_work
 		good &= sr_scalar_mul(curve, right, key->bd, w->z_again);
 		good &= sr_scalar_mul(curve, right, right, u);
 		/* Subtract, and so keep the sign of an odd key. */
-		good &= negate_if(curve, right, unused, right, 1u ^ key_odd);
-		good &= sr_scalar_add(curve, left, left, right);
+		good &= negate_if(right, unused, right, 1u ^ key_odd);
+		good &= sr_scalar_add(left, left, right);
 	}
-	good &= negate_if(curve, b, unused, key->b, w->presig.odd);
+	good &= negate_if(b, unused, key->b, w->presig.odd);
 	good &= sr_equal(left, b, SR_SCALAR_BYTES);
 	good &= sr_scalar_mul(curve, ur, u, w->sig);
 	good &= sr_equal(ur, w->presig.ur, SR_SCALAR_BYTES);

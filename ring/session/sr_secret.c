@@ -85,11 +85,15 @@ SR_NOINLINE void sr_wipe_stack_scalar(void)
 bool sr_equal(const void *a, const void *b, size_t bytes)
 {
 	const unsigned char *pa = a, *pb = b;
-	uint32_t differ = 0;
+	uint64_t differ = 0;
 
-	for (size_t i = 0; i < bytes; i++) {
-		differ |= (uint32_t)(pa[i] ^ pb[i]);
+	for (; bytes >= 8; bytes -= 8, pa += 8, pb += 8) {
+		differ |= sr_get64(pa) ^ sr_get64(pb);
 		/* Without this a compiler may leave the loop at the first 1. */
+		__asm__ volatile("" : "+r"(differ));
+	}
+	for (; bytes; bytes--, pa++, pb++) {
+		differ |= (uint64_t)(*pa ^ *pb);
 		__asm__ volatile("" : "+r"(differ));
 	}
 	return differ == 0;
