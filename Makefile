@@ -55,18 +55,20 @@ I_tests   := $(I_shim) -Ibench -Itests
 
 CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
 SESSION := sr_message sr_secret sr_aead sr_noise sr_seal
+ATTEST  := sr_cose sr_attest sr_attest_chain
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
 SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_core sr_port
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
 SHIM    := sr_getrandom sr_hazard sr_heap sr_keyfile sr_refill sr_signer
-CTL     := sigringctl sr_ctl_key sr_ctl_status
+CTL     := sigringctl sr_ctl_attest sr_ctl_key sr_ctl_status
 REPLAY  := sr_verify sr_orders sr_histogram
 
 objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))
 O_core   := $(call objects,ring/core,$(CORE))
 O_order  := $(call objects,ring/session,$(SESSION)) $(call objects,ring/order,$(ORDER))
+O_attest := $(call objects,ring/session,$(ATTEST))
 O_client := $(O_core) $(O_order) $(call objects,ring/client,$(CLIENT))
 O_signer := $(call objects,signer,$(SIGNER))
 O_host   := $(call objects,host_agent,$(HOST))
@@ -98,8 +100,8 @@ $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
-$(B)/sigringctl: $(call objects,enclave_shim,$(CTL) sr_keyfile) $(O_signer) $(O_client)
-$(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
+$(B)/sigringctl: $(call objects,enclave_shim,$(CTL) sr_keyfile) $(O_signer) $(O_attest) $(O_client)
+$(B)/sigringctl: LIBS := $(L_crypto) -ljansson -lcbor $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
 $(B)/sigring-replay: LIBS := -ljansson $(L_client) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
@@ -115,8 +117,9 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SO) \
 		-Wl,--version-script=ring/client/libsigring.map -o $@ $(O_client) $(L_client)
 
-O_all := $(O_shim) $(O_agent) $(O_signer) $(O_client) $(O_replay) $(call objects,enclave_shim,sr_ctl_key sr_serve sr_local)
-L_all := $(L_crypto) -ljansson $(L_agent) $(L_client) -lm
+O_all := $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) \
+         $(call objects,enclave_shim,sr_ctl_attest sr_ctl_key sr_serve sr_local sr_nsm sr_nsm_message sr_mock_nsm)
+L_all := $(L_crypto) -ljansson -lcbor $(L_agent) $(L_client) -lm
 $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcriterion $(L_all)
@@ -147,7 +150,7 @@ $(eval $(call folder_rule,tests,$(I_tests)))
 
 # ---- the two commands, and what they need ----
 CLANG_MAJOR = $(shell clang -dumpversion 2>/dev/null | cut -d. -f1)
-PACKAGES_run  := gcc libc6-dev pkg-config libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev
+PACKAGES_run  := gcc libc6-dev pkg-config libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev libcbor-dev
 PACKAGES_test := $(PACKAGES_run) g++ clang libcriterion-dev valgrind spin binutils binutils-aarch64-linux-gnu \
                  mandoc util-linux
 need = @PACKAGES="$(1)" NO_INSTALL="$(NO_INSTALL)" tests/packages.sh

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sr_ctl_attest.h"
 #include "sr_ctl_key.h"
 #include "sr_ctl_status.h"
 #include "sr_version.h"
@@ -13,6 +14,7 @@ static const struct {
 } commands[] = {
 	{ "status", "what the agent of this host says of itself", sr_ctl_status },
 	{ "key", "make, import and show development keys", sr_ctl_key },
+	{ "attest", "print and judge an attestation document", sr_ctl_attest },
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -94,6 +94,8 @@ check "signer/sr_curve.c does include secp256k1.h" \
 	"$([ "$(system secp256k1 signer/sr_curve.c)" ] || echo "the rule above checks nothing")"
 check "only host_agent/sr_stream_uring.c includes liburing.h" \
 	"$(system liburing $sources | grep -v '^host_agent/sr_stream_uring.c$')"
+check "only what reads or makes attestation documents includes cbor.h" \
+	"$(system cbor $sources | grep -v -e '^ring/session/sr_cose.c$' -e '^enclave_shim/sr_mock_nsm.c$')"
 check "only ring/core/sr_numa.c includes numa.h" \
 	"$(system numa $sources | grep -v '^ring/core/sr_numa.c$')"
 
@@ -114,6 +116,9 @@ check "sigring-agent defines no symbol of one" \
 		grep -iE ' (secp256k1_|EVP_|SHA256_|AES_|sr_(ecdsa|bip340|curve|keyring|secret|core|aead|noise|seal)_)')"
 check "libsigring.so needs OpenSSL's libcrypto and no other" \
 	"$(needed "$BUILD/libsigring.so.0" | grep -E "$crypto" | grep -v '^libcrypto')"
+check "sigring-enclave needs no libcbor and has no mock in it" \
+	"$(needed "$BUILD/sigring-enclave" | grep cbor
+	nm --defined-only "$BUILD/sigring-enclave" 2>/dev/null | grep sr_mock_)"
 check "sigring-enclave does need libsecp256k1" \
 	"$(needed "$BUILD/sigring-enclave" | grep -q libsecp256k1 ||
 		echo "the rules above check nothing")"
