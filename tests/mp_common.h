@@ -333,6 +333,9 @@ __attribute__((unused)) static int mp_run(const char *const *argv, const char *l
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+/* How the key of a rig gets its nonces; set before mp_rig_new(). */
+static const char *mp_nonce = "hedged";
+
 static void mp_make_key(struct mp_rig *rig)
 {
 	char file[400];
@@ -346,6 +349,8 @@ static void mp_make_key(struct mp_rig *rig)
 				   "ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340",
 				   "--uid",
 				   "any",
+				   "--nonce",
+				   mp_nonce,
 				   "--out",
 				   file,
 				   NULL };
