@@ -179,7 +179,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp asan tsan ct model bench soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp asan tsan ct model bench bench-sign dudect soak fuzz headercheck \
         layers disasm readme selftest aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -218,7 +218,13 @@ selftest: all bench-programs ## the benchmarks' own arithmetic
 aarch64: ## cross-build, and run under qemu-user what can run there
 	$(Q)$(RUN_A) "aarch64=NO_INSTALL=$(NO_INSTALL) tests/aarch64.sh"
 bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing
-	$(Q)for b in $(BENCH); do $$b || exit 1; done
+	$(Q)for b in $(filter-out %/bench_sign %/bench_dudect,$(BENCH)); do $$b || exit 1; done
+bench-sign: all $(B)/bench/bench_sign ## signing beside what users would pick instead; figures into build/figures
+	$(Q)mkdir -p build/figures
+	$(Q)$(B)/bench/bench_sign --samples build/figures/samples.txt
+	$(Q)bench/sign_figures.sh build/figures/samples.txt build/figures
+dudect: $(B)/bench/bench_dudect ## does the time of secret code depend on its secrets? reported, not judged
+	$(Q)$<
 soak: all mp-programs ## the long versions of the process tests and of the model
 	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(MP) $(STRESS),,,--long)
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) --no-print-directory model LONG=1

@@ -73,7 +73,7 @@ struct sr_bench {
 	bool keep_disturbed;
 	const char *delay;
 	/* the run */
-	int cpus[2];
+	int cpus[2]; /* ours and the peer's; the same twice where there is none */
 	pid_t peer; /* whose context switches are watched beside ours */
 	uint32_t row_count;
 	struct sr_bench_row rows[SR_BENCH_ROWS_MAX];
@@ -86,12 +86,15 @@ struct sr_bench {
 	uint64_t delay_ns;
 	/* Measures row @at into its `now` and `best`. 0 or -errno. */
 	int (*measure)(struct sr_bench *bench, uint32_t at);
+	void (*json_more)(const struct sr_bench *bench); /* prints `,"key":...`; or NULL */
 };
 
-/* Rows of an option table that every benchmark has; @b is a struct sr_bench. */
-#define SR_BENCH_OPTIONS(b)                                                                        \
-	{ "rounds", "N", "undisturbed rounds to take the median of (21)", sr_set_u32, &(b).rounds, \
-	  1, SR_BENCH_ROUNDS_MAX },                                                                \
+/* Rows of an option table that every benchmark has; @b is a struct sr_bench and
+ * @rounds_text its number of rounds. */
+#define SR_BENCH_OPTIONS(b) SR_BENCH_OPTIONS_ROUNDS(b, "21")
+#define SR_BENCH_OPTIONS_ROUNDS(b, rounds_text)                                                    \
+	{ "rounds", "N", "undisturbed rounds to take the median of (" rounds_text ")", sr_set_u32, \
+	  &(b).rounds, 1, SR_BENCH_ROUNDS_MAX },                                                   \
 	{ "json", NULL, "print one JSON object", sr_set_true, &(b).json, 0, 0 },                   \
 	{ "gates", NULL, "exit 1 when a gate is missed", sr_set_true, &(b).gates, 0, 0 },          \
 	{ "keep-disturbed", NULL, "count disturbed rounds, but use them: never for a figure "      \
@@ -546,18 +549,22 @@ static inline void sr_bench_print_ratio(const struct sr_bench_ratio *r)
 			     ret == -EXDEV ? "its sides are not of this run's processes" :
 					     "a side was not measured");
 	else if (r->gate > 0)
-		(void)printf("  %-52s %9.2f     gate %s %.2f, goal %.2f: %s\n", r->text, value,
-			     r->at_least ? ">=" : "<=", r->gate, r->goal, sr_bench_verdict(r, value));
+		(void)printf("  %-52s %9.*f     gate %s %.2f, goal %.2f: %s\n", r->text,
+			     value < 1 ? 3 : 2, value, r->at_least ? ">=" : "<=", r->gate, r->goal,
+			     sr_bench_verdict(r, value));
 	else
-		(void)printf("  %-52s %9.2f\n", r->text, value);
+		(void)printf("  %-52s %9.*f\n", r->text, value < 1 ? 3 : 2, value);
 }
 
 static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr_bench_machine *m,
 				       const struct sr_bench_ratio *ratios, uint32_t ratio_count)
 {
 	(void)printf("%s %s: %s\n", b->name, SR_VERSION, SR_UNSEALED_NOTICE);
-	(void)printf("%s, %ld CPUs, pinned to %d and %d; Linux %s; load at the end %.1f\n", m->cpu,
-		     sysconf(_SC_NPROCESSORS_ONLN), b->cpus[0], b->cpus[1], m->kernel, m->load);
+	(void)printf("%s, %ld CPUs, pinned to %d", m->cpu, sysconf(_SC_NPROCESSORS_ONLN),
+		     b->cpus[0]);
+	if (b->cpus[1] != b->cpus[0])
+		(void)printf(" and %d", b->cpus[1]);
+	(void)printf("; Linux %s; load at the end %.1f\n", m->kernel, m->load);
 	(void)printf("%s; libsecp256k1 %s; liburing %s\n", OpenSSL_version(OPENSSL_VERSION),
 		     m->secp256k1, m->liburing);
 	(void)printf("%u rounds used, %u disturbed%s; steal %.0f ms; context switches: %llu "
@@ -641,6 +648,8 @@ static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr
 	}
 	(void)printf("},");
 	sr_bench_json_ratios(ratios, ratio_count);
+	if (b->json_more)
+		b->json_more(b);
 	(void)printf("}\n");
 }
 

@@ -36,7 +36,7 @@ field()
 	sed -n "s/.*\"$2\":{\"unit\":\"[^\"]*\",\"median\":\([0-9]*\).*/\1/p" "$1"
 }
 
-programs="bench_ring bench_local bench_agent"
+programs="bench_ring bench_local bench_agent bench_sign"
 
 for p in $programs; do
 	"$B/bench/$p" --help >"$work/help" 2>&1
@@ -62,7 +62,7 @@ if [ "$(nproc)" -lt 2 ]; then
 	exit $failed
 fi
 
-for p in $programs; do
+for p in $programs bench_dudect; do
 	timeout 300 "$B/bench/$p" --selftest >"$work/out" 2>&1
 	code=$?
 	check "$p passes its self-test" "$([ $code -eq 0 ] || cat "$work/out")"
@@ -70,7 +70,8 @@ done
 
 # A tenth of a millisecond shows; the other rows stay far below it. One try may meet a
 # busy machine, three will not.
-for pair in bench_ring:ring_256:ring_384 bench_local:local:bare bench_agent:direct:bare; do
+for pair in bench_ring:ring_256:ring_384 bench_local:presigned:bare bench_agent:direct:bare \
+	bench_sign:finish_checked:presigned; do
 	p=${pair%%:*}
 	row=${pair#*:}
 	other=${row#*:}
@@ -89,4 +90,68 @@ for pair in bench_ring:ring_256:ring_384 bench_local:local:bare bench_agent:dire
 	check "$p prints a delay in the row that has it" "$problem${problem:+
 $(cat "$work/err")}"
 done
+
+# ---- bench_sign: its samples are what it prints, and what the figures are drawn from ----
+
+# json FILE: nothing when it is one JSON document; its problem otherwise.
+json()
+{
+	python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" 2>&1 | tail -n 1
+}
+
+# ranked FILE KEY SHARE: nearest rank of a column of the samples, in nanoseconds.
+ranked()
+{
+	awk -v key="$2" '/^#/ { next }
+		!at { for (i = 1; i <= NF; i++) if ($i == key) at = i; next }
+		$at != "-" { print $at }' "$1" | sort -n |
+		awk -v share="$3" '{ v[NR] = $1 }
+			END { r = int(NR * share); if (r < NR * share) r++; print v[r] }'
+}
+
+timeout 300 "$B/bench/bench_sign" --samples-count 300 --keep-disturbed --json \
+	--samples "$work/samples" >"$work/json" 2>"$work/err"
+check "bench_sign takes as many samples as it is told" "$(
+	lines=$(($(wc -l <"$work/samples") - 2))
+	[ "$lines" -eq 300 ] || echo "$lines lines"; cat "$work/err")"
+for row in bare finish_checked keccak256; do
+	problem=
+	for pair in p50:0.5 p90:0.9 p99.99:0.9999; do
+		name=${pair%%:*}_ns
+		printed=$(sed -n \
+			"s/.*\"$row\":{\"count\":300,[^}]*\"$name\":\([0-9]*\).*/\1/p" \
+			"$work/json")
+		own=$(ranked "$work/samples" "$row" "${pair#*:}")
+		[ "${printed:-none}" = "$own" ] || problem="$problem $name: $printed, not $own;"
+	done
+	check "bench_sign prints the percentiles of the samples of $row" "$problem"
+done
+timeout 300 "$B/bench/bench_dudect" --samples 20000 --json >"$work/dudect" 2>"$work/err"
+check "bench_dudect finds the leak of its control" "$([ $? -eq 0 ] || cat "$work/err")"
+if command -v python3 >/dev/null; then
+	check "bench_sign --json is one document" "$(json "$work/json")"
+	check "bench_dudect --json is one document" "$(json "$work/dudect")"
+else
+	echo "skip bench_sign --json as a document: python3 is not installed"
+fi
+for args in "--samples-count 0" "--samples" "--samples-count 1x" surplus; do
+	"$B/bench/bench_sign" $args >"$work/out" 2>"$work/err"
+	code=$?
+	check "bench_sign refuses $args" "$([ $code -eq 2 ] && [ -s "$work/err" ] &&
+		[ ! -s "$work/out" ] || cat "$work/out" "$work/err")"
+done
+if command -v gnuplot >/dev/null; then
+	bench/sign_figures.sh "$work/samples" "$work/figures" >"$work/out" 2>&1
+	check "sign_figures.sh draws three figures" "$(
+		for f in figure1 figure1_fine figure2; do
+			grep -q '</svg>' "$work/figures/$f.svg" 2>/dev/null || echo "no $f.svg"
+		done; grep -v '\.svg$' "$work/out")"
+else
+	echo "skip sign_figures.sh: gnuplot is not installed"
+fi
+mkdir "$work/path"
+for tool in sh dirname; do ln -s "$(command -v $tool)" "$work/path/$tool"; done
+PATH="$work/path" bench/sign_figures.sh "$work/samples" "$work/none" >"$work/out" 2>&1
+check "sign_figures.sh names the package that it lacks" \
+	"$([ $? -ne 0 ] && grep -q gnuplot-nox "$work/out" || cat "$work/out")"
 exit $failed
