@@ -28,7 +28,9 @@ leave() {
 # Tests that need what qemu-user does not have, each with its reason.
 SR_SKIP='attach/descriptors_of_a_bad_message_are_closed qemu-user asks for more than the program and leaks them
 secret/forked_child_finds_zeros qemu-user has no WIPEONFORK
-secret/kernel_says_locked_undumped_and_wiped_on_fork qemu-user passes no WIPEONFORK or DONTDUMP on'
+secret/kernel_says_locked_undumped_and_wiped_on_fork qemu-user passes no WIPEONFORK or DONTDUMP on
+batch/forked_child_finds_no_secret_in_any_phase qemu-user has no WIPEONFORK
+pool/child_that_is_forked_at_any_piece_is_refused qemu-user has no WIPEONFORK'
 export SR_SKIP
 
 have_tools() {
@@ -42,7 +44,7 @@ ensure_tools() {
 	have_tools || leave "packages are installed but give no compiler or no qemu"
 }
 
-packages="libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev libcriterion-dev"
+packages="libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev libcbor-dev libcriterion-dev"
 
 apt_config() { # a package database of its own, empty, for arm64 alone
 	mkdir -p "$cross/apt/state/lists/partial" "$cross/apt/cache/archives/partial"
