@@ -70,7 +70,7 @@ SR_BEGIN_DECLS
  *
  * @work:   its presignature is spent whatever is returned; its sig is the result.
  * @recid:  out, 0 or 1, valid for the low s. (2 and 3 need r >= n, and such
- *          nonces are redrawn.)
+ *          a batch is thrown away.)
  * @digest: 32 bytes, reduced mod n here; the multiples of n are legal.
  *
  * Returns 0; -EBADMSG when the check failed: the key must sign nothing any more;

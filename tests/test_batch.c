@@ -206,7 +206,7 @@ Test(batch, piece_is_bounded)
 	cr_assert_eq(pieces[SR_BATCH_CHECK], 1);
 	cr_assert(pieces[SR_BATCH_INVERT] >= 2 && pieces[SR_BATCH_INVERT] <= 4);
 	cr_assert(pieces[SR_BATCH_SPREAD] >= 8 && pieces[SR_BATCH_SPREAD] <= 16);
-	cr_assert(pieces[SR_BATCH_SUM] >= 5 && pieces[SR_BATCH_SUM] <= 11);
+	cr_assert(pieces[SR_BATCH_SUM] >= 4 && pieces[SR_BATCH_SUM] <= 11);
 }
 
 Test(batch, draws_that_are_no_scalars_are_drawn_again)
@@ -354,20 +354,17 @@ Test(batch, flipped_bit_of_a_product_or_inverse_is_caught)
 	next_is_good();
 }
 
-/* r is made again of the points that are summed up. */
+/* r is made of the points that are summed up, and not before. */
 Test(batch, flipped_bit_of_r_before_the_check_is_without_effect)
 {
 	for (uint32_t bit = 0; bit < 256; bit += 7) {
-		unsigned char good[32];
 		struct sr_presig *p;
 
 		advance(SR_BATCH_INVERT);
 		p = &batch->presigs[bit % COUNT];
-		memcpy(good, p->r, sizeof good);
 		flip(p->r, bit);
 		p->odd ^= 1;
 		cr_assert_eq(step_to_the_end(), 0);
-		cr_assert_arr_eq(p->r, good, sizeof good);
 		sign_with_all();
 		sr_batch_restart(batch);
 	}
