@@ -125,7 +125,7 @@ published="published (seed, M2)"
 	comma=', '
 	printf 'plot "%s" %s %s title "%s, k256 0.13.4: 39.1 us"' "$work/m2.half" "$box" \
 		"$grey" "$published"
-	series k256 half "$box $purple" "k256 0.13.4, here"
+	series k256 half "$box $purple" "k256, here"
 	series bare half "$box $orange" "libsecp256k1, here"
 	series seed_loop half "$box $blue" "our RFC 6979 path, here"
 	series presigned half "$box $green" "presigned, checked, here"
@@ -172,7 +172,7 @@ published="published (seed, M2)"
 	printf ', "%s" %s dt 3 lc rgb "#5a5a5a" title "%s: 41.2 us"' "$work/runner.share" "$line" \
 		"published (seed, shared runner)"
 	series openssl share "$line lc rgb \"#c2a000\"" "OpenSSL, here"
-	series k256 share "$line $purple" "k256 0.13.4, here"
+	series k256 share "$line $purple" "k256, here"
 	series bare share "$line $orange" "libsecp256k1, here"
 	series seed_loop share "$line $blue" "our RFC 6979 path, here"
 	series core share "$line dt 4 $green" "sr_core, presigned, here"
