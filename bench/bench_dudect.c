@@ -260,8 +260,10 @@ static void load_input(uint32_t i)
 	s->now = s->inputs[i];
 	s->work.presig = s->now.presig;
 	run.batch->phase = SR_BATCH_POINTS;
-	run.batch->at = 0;
-	memcpy(run.batch->products[0], s->now.a, SR_SCALAR_BYTES);
+	run.batch->at = 1; /* the first of a batch multiplies no product */
+	memcpy(run.batch->products[0], s->now.b, SR_SCALAR_BYTES);
+	memcpy(run.batch->sum, s->now.b, SR_SCALAR_BYTES);
+	memcpy(run.batch->products[1], s->now.a, SR_SCALAR_BYTES);
 }
 
 static void measure_chunk(const struct target *t)
@@ -316,7 +318,7 @@ static void make_fixed(void)
 static int set_up(struct sr_reason *why)
 {
 	const struct sr_pool_config config = {
-		.entropy = &sr_getrandom, .slots = PRESIGS, .low = PRESIGS, .batch = SR_BATCH_MAX,
+		.entropy = &sr_getrandom, .slots = PRESIGS, .low = 1, .batch = SR_BATCH_MAX,
 	};
 	unsigned char seed[SR_SCALAR_BYTES];
 	void *mem = NULL;

@@ -121,14 +121,15 @@ static inline int sr_sign_rig_pools(struct sr_sign_rig *r)
 	struct sr_pool_config config = {
 		.entropy = &sr_getrandom,
 		.slots = SR_SIGN_POOL_SLOTS,
-		.low = SR_SIGN_POOL_SLOTS,
+		.low = SR_SIGN_POOL_SLOTS - SR_SIGN_POOL_BATCH + 1,
 		.batch = SR_SIGN_POOL_BATCH,
 	};
 	int ret = sr_pool_new(&r->pool, &config);
 
 	for (uint32_t i = 0; i < SR_SIGN_REFILLS && ret == 0; i++) {
-		config.slots = config.low = sr_sign_refill_slots(i);
+		config.slots = sr_sign_refill_slots(i);
 		config.batch = sr_sign_refill_batch[i];
+		config.low = config.slots - config.batch + 1;
 		ret = sr_pool_new(&r->refills[i], &config);
 	}
 	return ret;
@@ -163,7 +164,7 @@ static inline int sr_sign_rig_core(struct sr_sign_rig *r)
 		.sign = {
 			.entropy = &sr_getrandom,
 			.pool_slots = SR_SIGN_POOL_SLOTS,
-			.pool_low = SR_SIGN_POOL_SLOTS,
+			.pool_low = SR_SIGN_POOL_SLOTS - SR_SIGN_POOL_BATCH + 1,
 			.pool_batch = SR_SIGN_POOL_BATCH,
 		},
 		.sessions_max = 1,

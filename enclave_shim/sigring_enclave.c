@@ -72,12 +72,13 @@ int main(int argc, char **argv)
 				    operand < argc ? argv[operand] : "");
 		return sr_program_fail(&program, &why);
 	}
-	if (only_check)
-		return check();
-	(void)signal(SIGPIPE, SIG_IGN);
 	signer_config.log = sr_program_log;
 	signer_config.log_arg = &program;
 	signer_config.loops = config.loops;
+	signer_config.cpu = config.cpu;
+	if (only_check)
+		return check();
+	(void)signal(SIGPIPE, SIG_IGN);
 	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
 		return sr_program_fail(&program, &why);

@@ -83,6 +83,11 @@ int main(int argc, char **argv)
 		return sr_program_fail(&program, &why);
 	config.depth_max = signer_config.depth_max;
 	config.slot_bytes_max = signer_config.slot_bytes_max;
+	signer_config.log = sr_program_log;
+	signer_config.log_arg = &program;
+	signer_config.loops = config.loops;
+	signer_config.cpu = config.cpu;
+	signer_config.sleeps = config.wait == SR_WAIT_BLOCK;
 	if (only_check)
 		return check();
 	if (!config.uid_count && !config.any_uid)
@@ -90,11 +95,6 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.log = sr_program_log;
 	config.log_arg = &program;
-	signer_config.log = sr_program_log;
-	signer_config.log_arg = &program;
-	signer_config.loops = config.loops;
-	if (config.wait == SR_WAIT_BLOCK && signer_config.refill == SR_REFILL_AUTO)
-		signer_config.refill = SR_REFILL_THREAD; /* a loop that sleeps has no idle turns */
 	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
 		return sr_program_fail(&program, &why);

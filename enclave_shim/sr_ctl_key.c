@@ -330,6 +330,9 @@ static int write_key(struct work *work, const struct options *options)
 		return fail(why.text);
 	fprintf(stderr, "wrote %s: a development key, for whoever can read that file\n",
 		options->path);
+	if (sr_nonce_pooled(options->info.nonce_mode))
+		fprintf(stderr, "on a virtual machine a signer takes it with --allow-snapshot only: "
+				"docs/signing.md says why\n");
 	return print_files(work, 1, (char *[]){ (char *)(uintptr_t)options->path }, print_key);
 }
 

@@ -5,7 +5,8 @@
  * The library keeps cipher keys and the generator's state in memory that it
  * allocates by itself. Its own secure heap (locked, between guard pages, left out
  * of core dumps, wiped when freed) is made to serve every allocation of it, not
- * only the few that ask for it.
+ * only the few that ask for it. A forked child inherits it: who uses this does not
+ * fork afterwards (sr_hazard_fork() comes before there is anything in it).
  */
 #ifndef SR_HEAP_H
 #define SR_HEAP_H

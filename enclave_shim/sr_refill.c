@@ -11,27 +11,44 @@
 
 #define STACK_BYTES (256u * 1024u)
 #define REST_NS 1000000L
+#define PENANCE_S 1
 
 struct sr_refill {
 	struct sr_pool *pool;
 	void *stack;
 	pthread_t thread;
 	uint32_t stopping;
+	int not_on_cpu;
 	bool shares_core;
 };
 
+static void keep_off(int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof set, &set) < 0)
+		return;
+	CPU_CLR((unsigned int)cpu, &set);
+	if (CPU_COUNT(&set) > 0)
+		(void)sched_setaffinity(0, sizeof set, &set);
+}
+
 static void *run(void *arg)
 {
-	const struct timespec rest = { 0, REST_NS };
+	const struct timespec rest = { 0, REST_NS }, penance = { PENANCE_S, 0 };
 	const struct sched_param idle = { 0 };
 	struct sr_refill *r = arg;
 
-	/* Refused or not, it fills; the class only decides who waits. */
+	/* Refused or not, it fills; where and in which class decides who waits. */
+	keep_off(r->not_on_cpu);
 	if (r->shares_core)
 		(void)sched_setscheduler(0, SCHED_IDLE, &idle);
-	while (!sr_load32_relaxed(&r->stopping))
-		if (sr_pool_step(r->pool) <= 0)
-			(void)nanosleep(&rest, NULL);
+	while (!sr_load32_relaxed(&r->stopping)) {
+		int ret = sr_pool_step(r->pool);
+
+		if (ret <= 0)
+			(void)nanosleep(ret < 0 ? &penance : &rest, NULL);
+	}
 	return NULL;
 }
 
@@ -54,7 +71,8 @@ static int start_thread(struct sr_refill *r)
 	return -ret;
 }
 
-int sr_refill_start(struct sr_refill **refill, struct sr_pool *pool, bool shares_core)
+int sr_refill_start(struct sr_refill **refill, struct sr_pool *pool, int not_on_cpu,
+		    bool shares_core)
 {
 	struct sr_refill *r = calloc(1, sizeof *r);
 	int ret;
@@ -62,6 +80,7 @@ int sr_refill_start(struct sr_refill **refill, struct sr_pool *pool, bool shares
 	if (!r)
 		return -ENOMEM;
 	r->pool = pool;
+	r->not_on_cpu = not_on_cpu;
 	r->shares_core = shares_core;
 	ret = sr_secret_alloc(&r->stack, STACK_BYTES);
 	if (!ret)

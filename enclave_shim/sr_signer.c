@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "sr_clock.h"
 #include "sr_getrandom.h"
 #include "sr_hazard.h"
 #include "sr_heap.h"
@@ -26,6 +27,7 @@ void sr_signer_config_init(struct sr_signer_config *config)
 	config->write_bytes_max = SR_WRITE_BYTES_DEFAULT;
 	config->pool_slots = 4096;
 	config->pool_low_percent = 50;
+	config->cpu = -1;
 	config->pool_batch = SR_BATCH_MAX;
 }
 
@@ -59,6 +61,11 @@ static int load_keys(struct sr_signer *s, struct sr_reason *why)
 	return ret < 0 ? sr_reason_set(why, ret, "%s", error.text) : 0;
 }
 
+static uint32_t pool_low(const struct sr_signer_config *c)
+{
+	return (uint32_t)(((uint64_t)c->pool_slots * c->pool_low_percent + 99) / 100);
+}
+
 static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
 {
 	const struct sr_signer_config *c = &s->config;
@@ -73,18 +80,21 @@ static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
 	int ret;
 
 	if (pool) {
-		if (c->pool_batch > c->pool_slots)
+		core.sign.pool_low = pool_low(c);
+		if (c->pool_batch > c->pool_slots ||
+		    core.sign.pool_low > c->pool_slots - c->pool_batch + 1)
 			return sr_reason_set(why, -EINVAL,
-					     "pool-batch %u must be at most pool-slots %u",
-					     c->pool_batch, c->pool_slots);
+					     "of pool-slots %u, pool-low %u %% and pool-batch %u do "
+					     "not fit together: lower one of the two, or raise the "
+					     "slots",
+					     c->pool_slots, c->pool_low_percent, c->pool_batch);
 		core.sign.pool_slots = c->pool_slots;
-		core.sign.pool_low =
-			(uint32_t)((uint64_t)c->pool_slots * c->pool_low_percent / 100);
 		core.sign.pool_batch = c->pool_batch;
 	}
 	ret = sr_core_new(&s->core, &core);
 	if (ret == -EIO)
-		return sr_reason_set(why, ret, "the kernel's random bytes fail their test");
+		return sr_reason_set(why, ret, "the kernel's random bytes, OpenSSL's generator or its "
+					       "hash fail their first test");
 	if (ret < 0)
 		return sr_reason_set(why, ret,
 				     "cannot make a signer of %u sessions and %u presignatures: %s; "
@@ -110,9 +120,11 @@ static int start_pool(struct sr_signer *s, struct sr_reason *why)
 	if (ret < 0)
 		return sr_reason_set(why, ret, "cannot make presignatures: a check or the kernel's "
 					       "random bytes failed");
-	if (s->config.refill == SR_REFILL_IDLE || (s->config.refill == SR_REFILL_AUTO && !spare))
+	if (s->config.refill == SR_REFILL_IDLE ||
+	    (s->config.refill == SR_REFILL_AUTO && !spare && !s->config.sleeps))
 		return 0;
-	ret = sr_refill_start(&s->refill, sr_core_pool(s->core), !spare);
+	ret = sr_refill_start(&s->refill, sr_core_pool(s->core), spare ? s->config.cpu : -1,
+			      !spare);
 	if (ret < 0)
 		return sr_reason_set(why, ret, "cannot start the thread that refills: %s",
 				     strerror(-ret));
@@ -186,19 +198,23 @@ static void watch(struct sr_signer *s)
 	if (now.pool_failed != s->logged.pool_failed)
 		note(s, "presignatures were thrown away: a check of them, or of the random bytes, "
 			"failed");
-	if (now.pool_ended != s->logged.pool_ended)
-		note(s, "presignatures are made no more: too many failures in a row. Restart this "
-			"signer, and if that does not help move the keys to another machine");
 	s->logged = now;
 }
 
 bool sr_signer_idle(struct sr_signer *s)
 {
 	struct sr_pool *pool = sr_core_pool(s->core);
+	int ret;
 
 	if (s->idle_turns++ % WATCH_TURNS == 0)
 		watch(s);
-	return pool && !s->refill && sr_pool_step(pool) > 0;
+	if (sr_core_idle(s->core))
+		return true;
+	if (!pool || s->refill || (s->refill_after_ns && sr_now_ns() < s->refill_after_ns))
+		return false;
+	ret = sr_pool_step(pool);
+	s->refill_after_ns = ret < 0 ? sr_now_ns() + SR_NS_PER_S : 0;
+	return ret > 0;
 }
 
 int sr_signer_port(const struct sr_signer *s, struct sr_port **port, uint32_t stream)
@@ -221,13 +237,17 @@ int sr_signer_harden(struct sr_reason *why)
 	struct rlimit none = { 0, 0 };
 	unsigned char stack[STACK_BYTES];
 	volatile unsigned char *touch = stack;
+	int ret;
 
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
 		return sr_reason_set(why, -errno, "cannot forbid core dumps: %s", strerror(errno));
-	if (sr_heap_protect() < 0)
-		return sr_reason_set(why, -ENOMEM,
-				     "cannot lock memory for OpenSSL; raise LimitMEMLOCK= or "
-				     "`ulimit -l`");
+	ret = sr_heap_protect();
+	if (ret < 0)
+		return sr_reason_set(why, ret,
+				     ret == -EBUSY ? "OpenSSL was in use before its memory was "
+						     "protected" :
+						     "cannot lock memory for OpenSSL; raise "
+						     "LimitMEMLOCK= or `ulimit -l`");
 	for (size_t i = 0; i < sizeof stack; i += 4096)
 		touch[i] = 0;
 	if (mlock(stack, sizeof stack) < 0)
@@ -267,5 +287,13 @@ void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config 
 	}
 	sr_host_check_line(check, 0, "keys: %u loaded from %s", sr_keyring_count(signer.keys),
 			   config->keys);
+	if (sr_core_pool(signer.core))
+		sr_host_check_line(check, 0,
+				   "pool: %u presignatures were made; refilled %s%s",
+				   config->pool_slots,
+				   signer.refill ? "by a thread" : "in idle turns",
+				   config->allow_snapshot ?
+					   "; this machine is vouched for by --allow-snapshot" :
+					   "");
 	sr_signer_delete(&signer);
 }

@@ -18,7 +18,8 @@
 
 /* Who fills the pool of presignatures. */
 enum sr_refill_policy {
-	SR_REFILL_AUTO = 0,   /* a thread where a CPU is left for it, else idle turns */
+	SR_REFILL_AUTO = 0,   /* a thread where a CPU is left for it or the loop may sleep,
+				 else idle turns */
 	SR_REFILL_THREAD = 1,
 	SR_REFILL_IDLE = 2,   /* the signing thread, a bounded piece an idle turn */
 };
@@ -36,6 +37,8 @@ struct sr_signer_config {
 	enum sr_refill_policy refill;
 	bool allow_snapshot;
 	unsigned int loops;      /* that poll on this machine, for SR_REFILL_AUTO */
+	int cpu;                 /* of the signing thread, -1 = not pinned */
+	bool sleeps;             /* the signing thread has no idle turns at times */
 	void (*log)(void *arg, const char *text);
 	void *log_arg;
 };
@@ -48,6 +51,7 @@ struct sr_signer {
 	struct sr_refill *refill;    /* NULL: the pool is filled in idle turns, or none */
 	struct sr_core_stats logged; /* what the log has been told of */
 	uint32_t idle_turns;
+	uint64_t refill_after_ns;    /* a batch was thrown away: not before then */
 	uint64_t boot_id[2];         /* random at each start */
 };
 
@@ -73,9 +77,9 @@ SR_WARN_UNUSED int sr_signer_port(const struct sr_signer *signer, struct sr_port
 /*
  * sr_signer_idle - what the signing thread does when nothing waits to be signed.
  *
- * One bounded piece of refilling, when that is for it to do; and now and then a
- * look at what the log should say. True when a piece was done. No system call,
- * unless it logs or the pool takes fresh entropy, once a batch.
+ * One bounded piece of refilling, when that is for it to do, or of what keys want
+ * (sr_core_idle); and now and then a look at what the log should say. True when a
+ * piece was done. No system call, unless it logs or entropy is taken, once a batch.
  */
 bool sr_signer_idle(struct sr_signer *signer);
 
@@ -89,7 +93,8 @@ SR_WARN_UNUSED int sr_signer_harden(struct sr_reason *why);
 /* sr_signer_locked_bytes - how much memory a signer of this size locks. */
 uint64_t sr_signer_locked_bytes(const struct sr_signer_config *config);
 
-/* sr_signer_check - one line of --check: would the keys load? Makes nothing. */
+/* sr_signer_check - the line of --check about keys and pool. Loads them and fills it,
+ * to see that it can be done. */
 void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config *config);
 
 SR_END_DECLS

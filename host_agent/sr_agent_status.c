@@ -120,7 +120,6 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 		{ "pool_refilled", &n->signer[SR_FIELD_POOL_REFILLED] },
 		{ "pool_dry", &n->signer[SR_FIELD_POOL_DRY] },
 		{ "pool_failed", &n->signer[SR_FIELD_POOL_FAILED] },
-		{ "pool_ended", &n->signer[SR_FIELD_POOL_ENDED] },
 		{ "snapshot_allowed", &n->signer[SR_FIELD_SNAPSHOT_ALLOWED] },
 	};
 	struct text t = { json, room, 0 };

@@ -10,6 +10,8 @@
 #define SUM_PIECE 64u
 #define INVERT_PIECE 32u
 
+#define CHECKING 0x4b43u /* in the place of SR_PRESIG_MADE while a batch is not checked */
+
 #define WINDOWS 64u /* of four bits in an exponent of 256 */
 
 /* n - 2, by Fermat the exponent that inverts. Public. */
@@ -210,12 +212,30 @@ static int spread(struct sr_batch *b)
 	return 0;
 }
 
+/* r and parity are those of the point that is summed up, and from now on they keep
+ * to each other: whoever reads them later sees that one has changed. */
+static bool mark(struct sr_batch *b, uint32_t i)
+{
+	struct sr_presig *p = &b->presigs[i];
+	unsigned char x[SR_SCALAR_BYTES];
+	uint32_t odd;
+
+	sr_point_x(b->curve, x, &odd, &b->points[i]);
+	p->made = CHECKING ^ odd;
+	return memcmp(x, p->r, sizeof x) == 0 && odd == p->odd;
+}
+
 static int sum(struct sr_batch *b)
 {
 	uint32_t left = b->count - b->at;
 	uint32_t piece = left < SUM_PIECE ? left : SUM_PIECE;
+	bool good = true;
 
 	if (!sr_point_add_var(b->curve, &b->total, &b->points[b->at], piece))
+		return -EIO;
+	for (uint32_t i = b->at == 1 ? 0 : b->at; i < b->at + piece; i++)
+		good &= mark(b, i);
+	if (!good)
 		return -EIO;
 	b->at += piece;
 	if (b->at == b->count)
@@ -233,7 +253,7 @@ static int check(struct sr_batch *b)
 	    !sr_point_equal_var(b->curve, &b->total, expected))
 		return -EIO;
 	for (uint32_t i = 0; i < b->count; i++)
-		b->presigs[i].made = SR_PRESIG_MADE ^ b->presigs[i].odd;
+		b->presigs[i].made ^= CHECKING ^ SR_PRESIG_MADE;
 	enter(b, SR_BATCH_READY);
 	return 0;
 }

@@ -330,6 +330,11 @@ bool sr_core_unsealed(const struct sr_core *core)
 	return core->unsealed;
 }
 
+bool sr_core_idle(struct sr_core *core)
+{
+	return sr_sign_idle(core->sign);
+}
+
 struct sr_pool *sr_core_pool(const struct sr_core *core)
 {
 	return sr_sign_pool(core->sign);
@@ -353,7 +358,6 @@ void sr_core_stats_get(const struct sr_core *core, struct sr_core_stats *stats)
 	stats->pool_refilled = pool.refilled;
 	stats->pool_dry = pool.dry;
 	stats->pool_failed = pool.failed;
-	stats->pool_ended = pool.ended;
 }
 
 static bool all_zero(const unsigned char *p, size_t bytes)

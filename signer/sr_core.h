@@ -54,7 +54,6 @@ struct sr_core_stats {
 	uint64_t pool_refilled;
 	uint64_t pool_dry;     /* takes that found none, DENIED(DRY) among them */
 	uint64_t pool_failed;  /* batches thrown away by a check */
-	uint64_t pool_ended;   /* 1: not filled any more, after failures in a row */
 	uint64_t snapshot_allowed; /* 1: the operator vouches that there are none */
 };
 
@@ -129,6 +128,9 @@ bool sr_core_unsealed(const struct sr_core *core);
 enum sr_core_verdict sr_core_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
 				    uint32_t session, uint32_t epoch, uint32_t stream,
 				    const unsigned char *record, uint32_t bytes);
+
+/* sr_core_idle - when nothing waits to be signed: see sr_sign_idle(). */
+bool sr_core_idle(struct sr_core *core);
 
 /* sr_core_pool - what has to be filled, see sr_sign_pool(); or NULL. */
 struct sr_pool *sr_core_pool(const struct sr_core *core);

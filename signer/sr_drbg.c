@@ -87,8 +87,12 @@ static EVP_RAND_CTX *instantiate(void)
 {
 	static const unsigned char purpose[] = "sigring nonces";
 	char cipher[] = "AES-256-CTR";
+	unsigned int never = 0; /* by itself, in the middle of an answer */
+	time_t no_time = 0;
 	OSSL_PARAM params[] = {
 		OSSL_PARAM_construct_utf8_string(OSSL_DRBG_PARAM_CIPHER, cipher, 0),
+		OSSL_PARAM_construct_uint(OSSL_DRBG_PARAM_RESEED_REQUESTS, &never),
+		OSSL_PARAM_construct_time_t(OSSL_DRBG_PARAM_RESEED_TIME_INTERVAL, &no_time),
 		OSSL_PARAM_construct_end(),
 	};
 	EVP_RAND *rand = EVP_RAND_fetch(NULL, "CTR-DRBG", NULL);

@@ -6,8 +6,9 @@
  * from the system by itself; on top of that each reseed takes 48 bytes of our
  * source as entropy, which go through sr_health.h first, and the CPU's random
  * instruction (where there is one) and a counter as additional input. Any one of
- * the three is enough: none can take away what the others give. OpenSSL also
- * reseeds when it sees that the process has forked.
+ * the three is enough: none can take away what the others give. OpenSSL reseeds by
+ * itself only when it sees that the process has forked; otherwise that is the
+ * caller's to do, and SP 800-90A allows 2^48 requests between two.
  *
  * One thread's own.
  */
@@ -40,14 +41,14 @@ void sr_drbg_delete(struct sr_drbg *drbg); /* NULL is legal */
  * Returns 0; -EIO when the source failed a health test or the library refused;
  * what the source returned. After a failure sr_drbg_generate() refuses until a
  * reseed succeeds: no nonce is ever made past a failed source. The library
- * allocates in here.
+ * allocates in here, and the source may call the system.
  */
 SR_WARN_UNUSED int sr_drbg_reseed(struct sr_drbg *drbg);
 
 /*
  * sr_drbg_generate - @out: 1 .. SR_DRBG_BYTES_MAX bytes of protected memory.
  *
- * Returns 0 or -EIO; @out is zero then. No allocation and no system call.
+ * Returns 0 or -EIO; @out is zero then. No allocation; OpenSSL asks getpid(2).
  */
 SR_WARN_UNUSED int sr_drbg_generate(struct sr_drbg *drbg, unsigned char *out, size_t bytes);
 

@@ -4,9 +4,9 @@
  *
  * The repetition count and adaptive proportion tests of NIST SP 800-90B,
  * sections 4.4.1 and 4.4.2, over bytes that claim 8 bits of entropy each, with a
- * false alarm once in 2^40 windows. They find a source that has stuck or that
- * favours a value grossly; no test can tell a good source from a clever one. No
- * branch or index depends on the bytes.
+ * false alarm once in 2^40 bytes for the one, and windows for the other. They find
+ * a source that has stuck or that favours a value grossly; no test can tell a good
+ * source from a clever one. No branch or index depends on the bytes.
  */
 #ifndef SR_HEALTH_H
 #define SR_HEALTH_H

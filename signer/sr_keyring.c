@@ -6,7 +6,7 @@
 #include "sr_ct.h"
 #include "sr_secret.h"
 
-#define SECRETS_BYTES (SR_KEYS_MAX * sizeof(struct secret))
+#define SECRETS_BYTES ((SR_KEYS_MAX + 1u) * sizeof(struct secret)) /* one to compute in */
 #define PERMISSIONS_KNOWN (((1u << (SR_TYPE_BLIND_MAX + 1u)) - 1u) & ~1u)
 
 /* In protected memory. */
@@ -73,8 +73,8 @@ void sr_keyring_delete(struct sr_keyring *ring)
 
 static bool info_valid(const struct sr_key_info *info)
 {
-	return sr_nonce_name(info->nonce_mode) && info->id != 0 && (info->permissions & ~PERMISSIONS_KNOWN) == 0 &&
-	       info->uid_count <= SR_KEY_UIDS_MAX;
+	return sr_nonce_name(info->nonce_mode) && info->id != 0 &&
+	       (info->permissions & ~PERMISSIONS_KNOWN) == 0 && info->uid_count <= SR_KEY_UIDS_MAX;
 }
 
 int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve *curve,
@@ -144,6 +144,19 @@ struct sr_presign_key sr_keyring_presign(const struct sr_keyring *ring, uint32_t
 	const struct secret *secret = &ring->secrets[index];
 
 	return (struct sr_presign_key){ secret->d, secret->b, secret->bd };
+}
+
+int sr_keyring_check(const struct sr_keyring *ring, const struct sr_curve *curve, uint32_t index)
+{
+	const struct secret *secret = &ring->secrets[index];
+	unsigned char *product = ring->secrets[SR_KEYS_MAX].bd;
+	bool good = sr_scalar_mul(curve, product, secret->b, secret->d);
+
+	good &= sr_equal(product, secret->bd, SR_SCALAR_BYTES);
+	sr_declassify(&good, sizeof good);
+	sr_wipe(product, SR_SCALAR_BYTES);
+	sr_wipe_stack_scalar();
+	return good ? 0 : -EBADMSG;
 }
 
 int sr_keyring_blind(struct sr_keyring *ring, const struct sr_curve *curve, uint32_t index,

@@ -101,6 +101,14 @@ struct sr_presign_key sr_keyring_presign(const struct sr_keyring *ring, uint32_t
 SR_WARN_UNUSED int sr_keyring_blind(struct sr_keyring *ring, const struct sr_curve *curve,
 				    uint32_t index, const unsigned char by[SR_SCALAR_BYTES]);
 
+/*
+ * sr_keyring_check - is the key still the one that was blinded: b * d = b*d?
+ *
+ * Sees a fault in any of the three. Returns 0 or -EBADMSG.
+ */
+SR_WARN_UNUSED int sr_keyring_check(const struct sr_keyring *ring, const struct sr_curve *curve,
+				    uint32_t index);
+
 /* sr_keyring_lock - wipe the secret: this key signs nothing any more. */
 void sr_keyring_lock(struct sr_keyring *ring, uint32_t index);
 

@@ -36,7 +36,6 @@ struct sr_pool {
 	/* The filler's. */
 	bool filling;
 	SR_ALIGNED(SR_LINE_BYTES) uint64_t failed;
-	uint64_t failures; /* in a row */
 
 	/* The taker's. */
 	SR_ALIGNED(SR_LINE_BYTES) uint64_t dry;
@@ -46,8 +45,9 @@ static bool config_valid(const struct sr_pool_config *config)
 {
 	return config->entropy && sr_is_pow2(config->slots) &&
 	       config->slots >= SR_POOL_SLOTS_MIN && config->slots <= SR_POOL_SLOTS_MAX &&
-	       config->low <= config->slots && config->batch >= 2 &&
-	       config->batch <= SR_BATCH_MAX && config->batch <= config->slots;
+	       config->batch >= 2 && config->batch <= SR_BATCH_MAX &&
+	       config->batch <= config->slots && config->low >= 1 &&
+	       config->low <= config->slots - config->batch + 1;
 }
 
 int sr_pool_new(struct sr_pool **pool, const struct sr_pool_config *config)
@@ -115,7 +115,7 @@ int sr_pool_take(struct sr_pool *pool, struct sr_presig *presig)
 	memcpy(presig, &slot->presig, sizeof *presig);
 	sr_wipe(slot, sizeof *slot);
 
-	/* Pairs with the acquire in room(): it was copied and wiped before the
+	/* Pairs with the acquire in depth_of(): it was copied and wiped before the
 	 * filler writes there again. */
 	sr_store_release(&ring->taken, ring->next);
 	return 0;
@@ -160,8 +160,6 @@ int sr_pool_step(struct sr_pool *pool)
 
 	if (pool->ring->alive != ALIVE)
 		return -EPERM;
-	if (pool->failures >= SR_POOL_FAILURES_MAX)
-		return -ENOTSUP;
 	if (!wanted(pool))
 		return 0;
 
@@ -170,10 +168,8 @@ int sr_pool_step(struct sr_pool *pool)
 		return 1;
 	if (ret == 0) {
 		publish(pool);
-		sr_store_relaxed(&pool->failures, 0);
 		return 1;
 	}
-	sr_store_relaxed(&pool->failures, pool->failures + 1);
 	sr_store_relaxed(&pool->failed, pool->failed + 1);
 	return ret;
 }
@@ -201,5 +197,4 @@ void sr_pool_stats_get(const struct sr_pool *pool, struct sr_pool_stats *stats)
 	stats->refilled = filled;
 	stats->dry = sr_load_relaxed(&pool->dry);
 	stats->failed = sr_load_relaxed(&pool->failed);
-	stats->ended = sr_load_relaxed(&pool->failures) >= SR_POOL_FAILURES_MAX;
 }

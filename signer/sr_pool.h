@@ -30,7 +30,7 @@ struct sr_pool;
 struct sr_pool_config {
 	const struct sr_entropy *entropy; /* borrowed; the filler calls it */
 	uint32_t slots; /* a power of two, SR_POOL_SLOTS_MIN .. SR_POOL_SLOTS_MAX */
-	uint32_t low;   /* filling begins below this depth and ends when full */
+	uint32_t low;   /* filling begins below this depth, at which a batch must fit; from 1 */
 	uint32_t batch; /* 2 .. SR_BATCH_MAX, at most slots */
 };
 
@@ -42,7 +42,6 @@ struct sr_pool_stats {
 	uint64_t refilled;
 	uint64_t dry;    /* takes that found none */
 	uint64_t failed; /* batches thrown away: a check or the entropy source failed */
-	uint64_t ended;  /* 1: too many in a row, it is not filled any more */
 };
 
 SR_BEGIN_DECLS
@@ -70,10 +69,9 @@ SR_WARN_UNUSED int sr_pool_take(struct sr_pool *pool, struct sr_presig *presig);
  *
  * Returns 1 when a piece was done; 0 when nothing is wanted: the pool is above
  * its low-water mark and was not being filled; -EIO and others of sr_batch_step()
- * when a batch was thrown away (counted; the next call begins another); -ENOTSUP
- * once SR_POOL_FAILURES_MAX batches in a row were; -EPERM in a forked child.
+ * when a batch was thrown away (counted; the next call begins another, but what has
+ * failed may fail again: let a second pass); -EPERM in a forked child.
  */
-#define SR_POOL_FAILURES_MAX 8u
 SR_WARN_UNUSED int sr_pool_step(struct sr_pool *pool);
 
 /* sr_pool_fill - the filler: step until full. Returns 0 or what a step returned. */

@@ -11,15 +11,17 @@
  *
  * Nothing leaves before it was checked by another way, with a key that is
  * blinded by a random b (the keyring keeps b and b*d), so that a fault, even of
- * one bit, in any input is seen:
+ * one bit, in d, b, b*d, k, u, r, u*r, z, z' or s is seen, while it may matter:
  *
  *	ECDSA    b*(s*k - z') = r*(b*d)     BIP-340  s*u*b - e'*u*(b*d) = b, u*r = (u*r)
  *
- * The check runs on the very bytes that leave; z' and e' are second copies. An
- * equation of the form s*k = z + r*d would catch no fault in z, r or d, since
- * both sides then share it. docs/signing.md has the argument.
+ * The check runs on the very bytes that leave; z' is reduced from the digest, and e'
+ * hashed, a second time. An equation of the form s*k = z + r*d would catch no fault
+ * in z, r or d, since both sides then share it. docs/signing.md has the argument,
+ * and what is not seen.
  *
- * Constant time. The verdict is declassified, then s; nothing else.
+ * Constant time. Declassified are the verdict, that a sum is 0, and then s and the
+ * recovery id; nothing else.
  */
 #ifndef SR_PRESIGN_H
 #define SR_PRESIGN_H

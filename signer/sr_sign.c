@@ -9,7 +9,7 @@
 #include "sr_secret.h"
 #include "sr_type.h"
 
-/* A key's blinding is refreshed after so many of its presigned signatures. */
+/* A key's blinding is due for a refresh after so many of its presigned signatures. */
 #define BLIND_SIGNATURES 1024u
 
 /* In protected memory. */
@@ -30,6 +30,7 @@ struct sr_sign {
 	uint64_t hedges; /* signatures that have taken entropy */
 	struct sr_sign_stats stats;
 	uint32_t presigned[SR_KEYS_MAX]; /* by each key, since its last blinding */
+	bool blind_due;                  /* for at least one of them */
 };
 
 static int blind_key(struct sr_sign *s, uint32_t key)
@@ -40,7 +41,6 @@ static int blind_key(struct sr_sign *s, uint32_t key)
 	if (!ret)
 		ret = sr_keyring_blind(s->keys, s->curve, key, blind);
 	sr_wipe(blind, sizeof s->secrets->blind);
-	s->presigned[key] = 0;
 	return ret;
 }
 
@@ -121,6 +121,37 @@ void sr_sign_delete(struct sr_sign *sign)
 	free(sign);
 }
 
+static void lock_key(struct sr_sign *s, uint32_t key)
+{
+	sr_keyring_lock(s->keys, key);
+	s->stats.check_failed++;
+}
+
+bool sr_sign_idle(struct sr_sign *s)
+{
+	if (SR_LIKELY(!s->blind_due))
+		return false;
+
+	for (uint32_t key = 0; key < sr_keyring_count(s->keys); key++) {
+		int ret;
+
+		if (s->presigned[key] < BLIND_SIGNATURES)
+			continue;
+		s->presigned[key] = 0;
+		if (sr_keyring_info(s->keys, key)->locked)
+			continue;
+		/* A generator that fails leaves the blinding as it was, and good. */
+		ret = sr_drbg_reseed(s->drbg);
+		if (!ret)
+			ret = blind_key(s, key);
+		if (ret == -EBADMSG)
+			lock_key(s, key);
+		return true;
+	}
+	s->blind_due = false;
+	return false;
+}
+
 struct sr_pool *sr_sign_pool(const struct sr_sign *sign)
 {
 	return sign->pool;
@@ -171,9 +202,10 @@ static int make_ecdsa(struct sr_sign *s, struct sr_signature *made, uint32_t key
 				sr_keyring_secret(s->keys, key), hedged ? next_extra(s) : NULL);
 
 	sr_wipe_stack();
-	if (!ret && !hedged)
-		ret = sr_ecdsa_verify(s->curve, made->bytes, digest, info->pubkey);
-	return ret;
+	if (ret)
+		return ret;
+	return hedged ? sr_keyring_check(s->keys, s->curve, key) :
+			sr_ecdsa_verify(s->curve, made->bytes, digest, info->pubkey);
 }
 
 static int make_bip340(struct sr_sign *s, struct sr_signature *made, uint32_t key,
@@ -185,10 +217,11 @@ static int make_bip340(struct sr_sign *s, struct sr_signature *made, uint32_t ke
 				 sr_keyring_secret(s->keys, key), hedged ? next_extra(s) : NULL);
 
 	sr_wipe_stack();
-	if (!ret && !hedged)
-		ret = sr_bip340_verify(s->curve, made->bytes, request->body, request->body_bytes,
-				       info->pubkey);
-	return ret;
+	if (ret)
+		return ret;
+	return hedged ? sr_keyring_check(s->keys, s->curve, key) :
+			sr_bip340_verify(s->curve, made->bytes, request->body,
+					 request->body_bytes, info->pubkey);
 }
 
 /* -EAGAIN: there is no presignature. */
@@ -215,7 +248,7 @@ static int make_presigned(struct sr_sign *s, struct sr_signature *made, uint32_t
 	memcpy(made->bytes, work->sig, sizeof made->bytes);
 	s->stats.presigned++;
 	if (SR_UNLIKELY(++s->presigned[key] >= BLIND_SIGNATURES))
-		return blind_key(s, key) ? -EIO : 0;
+		s->blind_due = true;
 	return 0;
 }
 
@@ -256,7 +289,6 @@ int sr_sign_make(struct sr_sign *s, struct sr_signature *signature, uint32_t key
 	if (ret == -EAGAIN)
 		return ret;
 
-	sr_keyring_lock(s->keys, key);
-	s->stats.check_failed++;
+	lock_key(s, key);
 	return -EIO;
 }

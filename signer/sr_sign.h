@@ -4,12 +4,15 @@
  *
  * Owns what signing needs besides the keys: the curve's context, the hash, a
  * generator, and the pool of presignatures when there is one. Who may sign what
- * is judged before (sr_core.h). One thread's own, but for the pool's filler; no
- * allocation and no system call after sr_sign_new().
+ * is judged before (sr_core.h). One thread's own, but for the pool's filler.
+ * Making a signature allocates nothing and makes no system call; what may do
+ * either is done by sr_sign_idle().
  *
  * Nonces, by key: RFC 6979, verified before release (made twice over one digest,
  * once with a fault, such a signature gives the key away); the same with
- * additional entropy; a presignature with the check of sr_presign.h.
+ * additional entropy, after which the key is compared with its blinded copy (a
+ * flipped bit of it would tell that bit to whoever sees the signature); a
+ * presignature with the check of sr_presign.h.
  *
  * Whatever goes wrong with a signature (the hash, the curve, a check) locks its
  * key and wipes it: a key that has met one fault is given no second chance to
@@ -77,6 +80,15 @@ void sr_sign_delete(struct sr_sign *sign); /* NULL is legal */
  */
 SR_WARN_UNUSED int sr_sign_make(struct sr_sign *sign, struct sr_signature *signature, uint32_t key,
 				const struct sr_sign_request *request);
+
+/*
+ * sr_sign_idle - what keys want from time to time, when nothing waits to be signed.
+ *
+ * Refreshes the blinding of one key that has made many presigned signatures. True
+ * when it did. Takes a microsecond or two, reseeds the generator, and so may
+ * allocate and call the system. Never needed for a signature.
+ */
+bool sr_sign_idle(struct sr_sign *sign);
 
 /*
  * sr_sign_pool - the pool that is taken from, or NULL.

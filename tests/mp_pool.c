@@ -91,13 +91,14 @@ static void count_bytes(struct histograms *h, const unsigned char *k, const unsi
 static bool looks_uniform(const uint64_t counts[256], uint64_t total, double *statistic)
 {
 	const double freedom = 255, spread = 2 / (9 * freedom);
-	double expected = (double)total / 256, sum = 0, deviate;
+	double expected = (double)total / 256, sum = 0, low, high;
 
 	for (int i = 0; i < 256; i++)
 		sum += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
-	deviate = (cbrt(sum / freedom) - (1 - spread)) / sqrt(spread);
+	low = 1 - spread - 6.0 * sqrt(spread);
+	high = 1 - spread + 6.0 * sqrt(spread);
 	*statistic = sum;
-	return fabs(deviate) < 6.0;
+	return sum > freedom * low * low * low && sum < freedom * high * high * high;
 }
 
 struct work_of_four {

@@ -186,7 +186,8 @@ Test(batch, nothing_is_marked_as_made_before_the_check)
 {
 	while (batch->phase != SR_BATCH_READY) {
 		for (uint32_t i = 0; i < COUNT; i++)
-			cr_assert_eq(batch->presigs[i].made, 0, "in phase %u", batch->phase);
+			cr_assert_neq(batch->presigs[i].made ^ batch->presigs[i].odd, SR_PRESIG_MADE,
+				      "in phase %u", batch->phase);
 		cr_assert_eq(sr_batch_step(batch), 1);
 	}
 }
@@ -355,7 +356,7 @@ Test(batch, flipped_bit_of_a_product_or_inverse_is_caught)
 }
 
 /* r is made of the points that are summed up, and not before. */
-Test(batch, flipped_bit_of_r_before_the_check_is_without_effect)
+Test(batch, flipped_bit_of_r_before_it_is_made_is_without_effect)
 {
 	for (uint32_t bit = 0; bit < 256; bit += 7) {
 		struct sr_presig *p;
@@ -366,6 +367,43 @@ Test(batch, flipped_bit_of_r_before_the_check_is_without_effect)
 		p->odd ^= 1;
 		cr_assert_eq(step_to_the_end(), 0);
 		sign_with_all();
+		sr_batch_restart(batch);
+	}
+}
+
+/* While the points are summed up, what was taken from them is looked at again. */
+Test(batch, flipped_bit_of_r_or_parity_before_the_sum_is_caught)
+{
+	for (uint32_t bit = 0; bit < 257; bit++) {
+		struct sr_presig *p;
+
+		advance(SR_BATCH_SUM);
+		p = &batch->presigs[bit % COUNT];
+		if (bit < 256)
+			flip(p->r, bit);
+		else
+			p->odd ^= 1;
+		cr_assert_eq(step_to_the_end(), -EIO, "bit %u", bit);
+		sr_batch_restart(batch);
+	}
+}
+
+/* And whoever finishes with it later sees that the parity is another one. */
+Test(batch, flipped_parity_after_the_sum_is_refused_by_the_finish)
+{
+	static struct sr_presign_work work;
+	unsigned char digest[32] = { 3 };
+	static struct pr_key key;
+	struct sr_presign_key view = pr_key_view(&key);
+	uint8_t recid;
+
+	cr_assert(pr_key_make(&key, curve, 0));
+	for (uint32_t bit = 0; bit < 32; bit++) {
+		advance(SR_BATCH_CHECK);
+		batch->presigs[1].odd ^= 1u << bit;
+		cr_assert_eq(step_to_the_end(), 0);
+		work.presig = batch->presigs[1];
+		cr_assert_eq(sr_presign_ecdsa(curve, &work, &recid, digest, &view), -EINVAL);
 		sr_batch_restart(batch);
 	}
 }

@@ -3,6 +3,9 @@
  * There is no known answer to ask for: the generator takes the system's entropy
  * too. What can be tested is when it refuses, and that no two give the same.
  */
+#include <dlfcn.h>
+#include <openssl/evp.h>
+#include <time.h>
 #include <criterion/criterion.h>
 #include <sys/wait.h>
 
@@ -94,13 +97,56 @@ Test(drbg, source_that_repeats_takes_nothing_away)
 	cr_assert(asked >= 2 * SR_HEALTH_STARTUP_BYTES, "start-up test of %zu bytes", asked / 2);
 }
 
-Test(drbg, reseed_asks_the_source_and_changes_the_stream)
-{
-	struct sr_drbg *drbg = new_drbg();
-	unsigned int calls = source.calls;
+/* What OpenSSL was last given, and where that lay. */
+static struct {
+	unsigned char entropy[64], extra[64];
+	size_t entropy_bytes, extra_bytes;
+	const unsigned char *at;
+} given;
 
-	cr_assert_eq(sr_drbg_reseed(drbg), 0);
-	cr_assert_eq(source.calls, calls + 1);
+int EVP_RAND_reseed(EVP_RAND_CTX *ctx, int prediction_resistance, const unsigned char *ent,
+		    size_t ent_len, const unsigned char *addin, size_t addin_len)
+{
+	int (*real)(EVP_RAND_CTX *, int, const unsigned char *, size_t, const unsigned char *,
+		    size_t);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "EVP_RAND_reseed");
+	cr_assert(real && ent_len <= sizeof given.entropy && addin_len <= sizeof given.extra);
+	memcpy(given.entropy, ent, ent_len);
+	memcpy(given.extra, addin, addin_len);
+	given.entropy_bytes = ent_len;
+	given.extra_bytes = addin_len;
+	given.at = ent;
+	return real(ctx, prediction_resistance, ent, ent_len, addin, addin_len);
+}
+
+static unsigned char last_drawn[64];
+
+static int remembers(void *arg, unsigned char *out, size_t bytes)
+{
+	int ret = pr_source_get(arg, out, bytes);
+
+	memcpy(last_drawn, out, bytes < sizeof last_drawn ? bytes : sizeof last_drawn);
+	return ret;
+}
+
+Test(drbg, reseed_gives_openssl_what_the_source_gave_and_a_counter)
+{
+	static const unsigned char zero[48];
+	struct sr_entropy source_that_remembers = { remembers, &source };
+	unsigned char counter[8];
+	struct sr_drbg *drbg;
+
+	cr_assert_eq(sr_drbg_new(&drbg, &source_that_remembers), 0);
+	for (int i = 0; i < 3; i++) {
+		memcpy(counter, given.extra + 32, sizeof counter);
+		cr_assert_eq(sr_drbg_reseed(drbg), 0);
+		cr_assert_eq(given.entropy_bytes, 48);
+		cr_assert_arr_eq(given.entropy, last_drawn, 48);
+		cr_assert_eq(given.extra_bytes, 40);
+		cr_assert_neq(memcmp(given.extra + 32, counter, sizeof counter), 0);
+		cr_assert_arr_eq(given.at, zero, 48, "it is wiped afterwards");
+	}
 	sr_drbg_delete(drbg);
 }
 
@@ -218,6 +264,21 @@ void *malloc(size_t bytes)
 }
 #endif
 
+/* The clock by which OpenSSL would judge that a seed is old. */
+static time_t later_s;
+
+time_t time(time_t *out)
+{
+	struct timespec now;
+	time_t t;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	t = now.tv_sec + later_s;
+	if (out)
+		*out = t;
+	return t;
+}
+
 Test(drbg, nothing_is_allocated_in_use)
 {
 	static unsigned char out[8192];
@@ -233,9 +294,13 @@ Test(drbg, nothing_is_allocated_in_use)
 
 	drbg = new_drbg();
 	before = allocations;
-	for (size_t i = 1; i <= 100; i++)
+	memset(&given, 0, sizeof given);
+	for (size_t i = 1; i <= 600; i++) {
+		if (i == 300)
+			later_s = 7200;
 		failed |= sr_drbg_generate(drbg, out, i % 2 ? sizeof out : i);
+	}
 	cr_assert_eq(failed, 0);
-	cr_assert_eq(allocations, before);
+	cr_assert_eq(allocations, before, "OpenSSL reseeds by itself after 256, or an hour");
 	sr_drbg_delete(drbg);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -77,6 +78,15 @@ Test(hazard, without_one_the_cpu_decides)
 #endif
 	if (why.text[0])
 		cr_assert(strstr(why.text, "virtual"), "%s", why.text);
+}
+
+Test(hazard, ignored_children_are_named_as_the_trouble)
+{
+	rig_need_secret_memory();
+	(void)signal(SIGCHLD, SIG_IGN);
+	cr_assert_eq(sr_hazard_fork(&why), -ECHILD);
+	(void)signal(SIGCHLD, SIG_DFL);
+	cr_assert(strstr(why.text, "SIGCHLD"), "%s", why.text);
 }
 
 Test(hazard, a_child_gets_no_keys_here)

@@ -575,6 +575,25 @@ static SR_NOINLINE void leave_behind(const unsigned char secret[32])
 	__asm__ volatile("" ::"r"(copy) : "memory");
 }
 
+/* s and n - s both fit the equation: only the low one may leave. */
+Test(presign, high_s_does_not_pass_the_check)
+{
+	struct sr_presign_key view = pr_key_view(&key);
+	unsigned char high[32];
+
+	for (uint32_t odd = 0; odd < 2; odd++) {
+		cr_assert(pr_presig_make(&work.presig, curve, odd));
+		memset(work.z, 0x31, sizeof work.z);
+		memset(work.z_again, 0x31, sizeof work.z_again);
+		cr_assert_eq(sr_presign_ecdsa_compute(curve, &work, &view), 0);
+		cr_assert_eq(sr_presign_ecdsa_check(curve, &work, &view), 0);
+		cr_assert(sr_scalar_negate(high, work.sig + 32));
+		memcpy(work.sig + 32, high, sizeof high);
+		work.flipped ^= 1;
+		cr_assert_eq(sr_presign_ecdsa_check(curve, &work, &view), -EBADMSG);
+	}
+}
+
 Test(presign, no_secret_is_left_on_the_stack)
 {
 	struct sr_presign_key view = pr_key_view(&key);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who fills the pool: a thread, or the signing thread in idle turns. */
+#include <dirent.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -32,6 +33,20 @@ static void wait_until_full(const struct sr_pool *pool, uint64_t depth)
 	}
 }
 
+/* Threads of this process in the class that lives on what others leave. */
+static int idle_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *e;
+	int count = 0;
+
+	while (tasks && (e = readdir(tasks)) != NULL)
+		count += atoi(e->d_name) > 0 && sched_getscheduler(atoi(e->d_name)) == SCHED_IDLE;
+	if (tasks)
+		(void)closedir(tasks);
+	return count;
+}
+
 Test(refill, a_thread_fills_fills_again_and_ends)
 {
 	const struct sr_pool_config config = {
@@ -50,8 +65,9 @@ Test(refill, a_thread_fills_fills_again_and_ends)
 	taken = mem;
 	cr_assert_eq(sr_pool_new(&pool, &config), 0);
 	for (int shares_core = 0; shares_core < 2; shares_core++) {
-		cr_assert_eq(sr_refill_start(&refill, pool, shares_core), 0);
+		cr_assert_eq(sr_refill_start(&refill, pool, -1, shares_core), 0);
 		wait_until_full(pool, 64);
+		cr_assert_eq(idle_threads(), shares_core, "threads at SCHED_IDLE");
 		for (int i = 0; i < 33; i++)
 			cr_assert_eq(sr_pool_take(pool, taken), 0);
 		wait_until_full(pool, 63); /* 31 and two batches: no third fits */

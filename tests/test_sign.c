@@ -2,13 +2,16 @@
 /* Keys that sign from a pool, through the core as an order takes it. */
 #include <stdlib.h>
 
+#include "presign_rig.h"
 #include "signer_rig.h"
 #include "sr_hash.h"
 
 #define KEY 3u      /* presign */
 #define KEY_ONLY 4u /* presign-only */
+#define KEY_DET 5u  /* rfc6979 */
 #define INDEX 0u
 #define INDEX_ONLY 1u
+#define KEYS 3u
 #define POOL 16u
 
 static struct rig rig;
@@ -29,6 +32,7 @@ static void begin(void)
 	cr_assert_eq(sr_keyring_new(&rig.keys), 0);
 	rig_key_add(&rig, KEY, SR_NONCE_PRESIGN, RIG_ALL_TYPES, true, 0x2a);
 	rig_key_add(&rig, KEY_ONLY, SR_NONCE_PRESIGN_ONLY, RIG_ALL_TYPES, true, 0x2b);
+	rig_key_add(&rig, KEY_DET, SR_NONCE_RFC6979, RIG_ALL_TYPES, true, 0x2c);
 	config = rig_config(&rig);
 	config.sign.pool_slots = POOL;
 	config.sign.pool_low = POOL / 2;
@@ -189,9 +193,12 @@ Test(sign, the_blinding_is_fresh_at_the_start_and_refreshed_in_use)
 	for (uint32_t i = 0; i < 1024; i++) {
 		if (stats().pool_depth == 0)
 			cr_assert_eq(sr_pool_fill(sr_core_pool(rig.core)), 0);
-		cr_assert_arr_eq(key.b, before, sizeof before, "after %u", i);
+		cr_assert_not(sr_core_idle(rig.core), "nothing is due after %u", i);
 		cr_assert_eq(ask(KEY, SR_ECDSA_DIGEST), SR_OK);
 	}
+	cr_assert_arr_eq(key.b, before, sizeof before, "an answer never waits for it");
+	cr_assert(sr_core_idle(rig.core));
+	cr_assert_not(sr_core_idle(rig.core), "once");
 	cr_assert_neq(memcmp(key.b, before, sizeof before), 0);
 	cr_assert(sr_scalar_mul(rig.curve, product, key.b, key.d));
 	cr_assert_arr_eq(product, key.bd, sizeof product);
@@ -207,6 +214,34 @@ Test(sign, a_key_that_wants_a_pool_is_not_started_without_one)
 	config.sign.pool_batch = 4;
 	cr_assert_eq(sr_core_new(&core, &config), -EINVAL);
 	cr_assert_null(core);
+}
+
+/* Dry, a key signs hedged: a flipped bit of it would show itself to whoever sees the
+ * signature, so that is not released either. */
+static void check_fault_without_pool(unsigned char *secret, uint16_t type)
+{
+	for (uint32_t i = 0; i < POOL; i++)
+		cr_assert_eq(ask(KEY, SR_ECDSA_SHA256), SR_OK);
+	cr_assert_eq(ask(KEY, type), SR_OK);
+	cr_assert_eq(stats().fallbacks, 1);
+	secret[30] ^= 2;
+	cr_assert_eq(ask(KEY, type), SR_DENIED);
+	cr_assert_eq(rig_policy(reply), SR_POLICY_KEY_LOCKED);
+	for (size_t i = 0; i < SR_SIG_BYTES; i++)
+		cr_assert_eq(rig_sig(reply)[i], 0);
+	cr_assert_eq(stats().check_failed, 1);
+}
+
+Test(sign, a_fault_in_the_key_is_not_released_by_a_dry_pool_either)
+{
+	check_fault_without_pool(
+		(unsigned char *)(uintptr_t)sr_keyring_presign(rig.keys, INDEX).d, SR_ECDSA_SHA256);
+}
+
+Test(sign, nor_is_one_in_its_copy_by_bip340)
+{
+	check_fault_without_pool(
+		(unsigned char *)(uintptr_t)sr_keyring_presign(rig.keys, INDEX).bd, SR_BIP340);
 }
 
 static int stuck(void *arg, unsigned char *out, size_t bytes)
@@ -230,6 +265,38 @@ Test(sign, a_dead_entropy_source_starts_nothing)
 }
 
 #if !RIG_SANITIZED
+/* Everything that a key has in the ring, whichever way it signs: none of it is left
+ * on the stack when the answer is there. */
+Test(sign, no_secret_is_left_on_the_stack_after_an_answer)
+{
+	static struct pr_needles needles;
+	static unsigned char dead[PR_DEAD_BYTES];
+	unsigned char copy[32];
+
+	for (uint32_t i = 0; i < KEYS; i++) {
+		struct sr_presign_key key = sr_keyring_presign(rig.keys, i);
+
+		pr_needle_add(&needles, key.d);
+		pr_needle_add(&needles, key.b);
+		pr_needle_add(&needles, key.bd);
+	}
+	memcpy(copy, sr_keyring_presign(rig.keys, 0).b, sizeof copy);
+	cr_assert_gt(pr_needles_found(&needles, copy, sizeof copy), 0, "the search sees nothing");
+	sr_wipe(copy, sizeof copy);
+
+	/* From the pool first, and hedged when that has become dry. */
+	for (uint32_t n = 0; n < 3 * POOL; n++)
+		for (uint32_t key = KEY; key < KEY + KEYS; key++) {
+			pr_stack_clean();
+			(void)ask(key, (uint16_t)(1 + n % SR_TYPE_BLIND_MAX));
+			PR_STACK_COPY(dead);
+			cr_assert_eq(pr_needles_found(&needles, dead, sizeof dead), 0,
+				     "key %u, order %u", key, n);
+		}
+	cr_assert_gt(stats().fallbacks, 0);
+	cr_assert_gt(stats().presigned, 0);
+}
+
 static unsigned long allocations;
 
 /* libcrypto's calls come here too: the program's malloc stands before glibc's. */

@@ -133,10 +133,9 @@ enum sr_status_field {
 	SR_FIELD_POOL_REFILLED = 16,
 	SR_FIELD_POOL_DRY = 17,
 	SR_FIELD_POOL_FAILED = 18,
-	SR_FIELD_POOL_ENDED = 19,
-	SR_FIELD_SNAPSHOT_ALLOWED = 20,
+	SR_FIELD_SNAPSHOT_ALLOWED = 19,
 };
-#define SR_STATUS_FIELDS 21u
+#define SR_STATUS_FIELDS 20u
 #define SR_STATUS_BYTES (8u * SR_STATUS_FIELDS)
 
 /* Session numbers: a table index below, a generation above. 0 is no session. */
