@@ -100,7 +100,7 @@ static void join_clients(const pid_t *pids)
 static void new_rig(bool split, const char *refill, const char *slots)
 {
 	const char *args[] = { "--allow-snapshot", "--refill", refill, "--pool-slots", slots,
-			       "--pool-batch", "16" };
+			       "--pool-batch", "8" };
 
 	mp_nonce = "presign";
 	mp_rig_new(&rig, split);
