@@ -58,7 +58,8 @@ SESSION := sr_message sr_secret sr_aead sr_noise sr_seal
 ATTEST  := sr_cose sr_attest sr_attest_chain
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
-SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_core sr_port
+SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_ledger sr_answer sr_admission \
+           sr_core sr_core_clear sr_core_sealed sr_port
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
 SHIM    := sr_getrandom sr_hazard sr_heap sr_keyfile sr_refill sr_signer

@@ -121,6 +121,7 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 		{ "pool_dry", &n->signer[SR_FIELD_POOL_DRY] },
 		{ "pool_failed", &n->signer[SR_FIELD_POOL_FAILED] },
 		{ "snapshot_allowed", &n->signer[SR_FIELD_SNAPSHOT_ALLOWED] },
+		{ "unauthentic", &n->signer[SR_FIELD_UNAUTHENTIC] },
 	};
 	struct text t = { json, room, 0 };
 	const char *comma = "";

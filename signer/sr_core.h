@@ -6,6 +6,14 @@
  * one thread. It holds the sessions, judges each record against its session and
  * its key, and signs.
  *
+ * Sessions are of two kinds, and may live side by side. One in clear is begun by
+ * the agent's OPEN, which is believed. A sealed one is admitted by the control
+ * thread with keys (sr_admission.h), and the agent's OPEN only puts it on a stream.
+ * Until its first record authenticates it is provisional: a handshake's first
+ * message can be replayed by anybody, so it is kept apart in a small table of its
+ * own, where the oldest makes room. With that record it gets a place among the
+ * sessions, if need be that of the oldest orphan, and its predecessor ends.
+ *
  * Numbers of a session rise strictly. A number that was skipped is VOID at once
  * and, if it comes later, gets one VOID reply. A gap may be longer than depth:
  * that is how many requests the agent has answered EXPIRED by itself. The last `depth` requests are
@@ -13,10 +21,18 @@
  * it cannot know to be answered) gets the same bytes and spends nothing; another
  * record under the same number ends the session, and so does a number that is
  * further behind.
+ *
+ * Of a sealed session only what authenticates counts. Whatever does not, or lies
+ * further behind, is dropped and changes nothing: neither the numbers nor the keys
+ * nor the session. A number gets one sealed reply, ever. Repeats are compared as
+ * they come, before anything is decrypted. A gap reaches into the next epoch of
+ * the keys (2^20 numbers) and not beyond (sr_seal.h). In a strict session, once a
+ * number was skipped, every later request is DENIED/GAP.
  */
 #ifndef SR_CORE_H
 #define SR_CORE_H
 
+#include "sr_admission.h"
 #include "sr_base.h"
 #include "sr_frame.h"
 #include "sr_sign.h"
@@ -26,7 +42,8 @@ struct sr_core;
 
 struct sr_core_config {
 	struct sr_sign_config sign; /* keys, entropy, pool */
-	uint32_t sessions_max;      /* 1 .. 4096 */
+	uint32_t sessions_max;      /* 1 .. 4096, with admissions_max */
+	uint32_t admissions_max;    /* provisional sealed sessions; 0: none is admitted */
 	uint32_t depth_max;         /* a power of two, up to SR_DEPTH_MAX */
 	uint32_t slot_bytes_max;
 	bool unsealed;              /* accept records in clear */
@@ -41,7 +58,7 @@ struct sr_core_stats {
 	uint64_t bad_request;
 	uint64_t voided;
 	uint64_t repeats;    /* answered from the cache */
-	uint64_t dropped;    /* unknown session, old epoch, not in clear */
+	uint64_t dropped;    /* unknown session, old epoch, of the other kind, forgotten */
 	uint64_t ended_hostile; /* sessions ended for breaking the rules */
 	uint64_t sessions;   /* open now */
 	uint64_t orphans;    /* open now, without a stream */
@@ -55,6 +72,13 @@ struct sr_core_stats {
 	uint64_t pool_dry;     /* takes that found none, DENIED(DRY) among them */
 	uint64_t pool_failed;  /* batches thrown away by a check */
 	uint64_t snapshot_allowed; /* 1: the operator vouches that there are none */
+	uint64_t unauthentic; /* records of sealed sessions that nobody sealed so */
+};
+
+/* How far a session had come when it ended. */
+struct sr_core_last {
+	uint64_t next;     /* one more than the highest number that was seen */
+	uint64_t accepted; /* requests that were judged */
 };
 
 /* What became of a record given to sr_core_record(). */
@@ -68,15 +92,51 @@ SR_BEGIN_DECLS
 
 /*
  * sr_core_new - allocate everything that the sessions will ever need:
- * sessions_max * depth_max * (slot_bytes_max + 128) bytes, and what signs.
+ * sessions_max * depth_max * (slot_bytes_max + 128) bytes, and what signs; with
+ * admissions also sizeof(struct sr_seal_pair), 1.3 KiB of protected memory, for
+ * each of the two kinds of place.
  *
- * Returns 0; -EINVAL; -ENOMEM; as sr_sign_new().
+ * Returns 0; -EINVAL; -ENOMEM; -ENOSYS (see sr_secret_alloc); as sr_sign_new().
  */
 SR_WARN_UNUSED int sr_core_new(struct sr_core **core, const struct sr_core_config *config);
 void sr_core_delete(struct sr_core *core);
 
 /*
- * sr_core_open - begin or resume a session in clear.
+ * sr_core_admit - take over a sealed session, provisionally.
+ *
+ * @admission: its keys are moved in. On success it holds what its place has held
+ *             before, for sr_admission_wipe() on the thread that made it.
+ *
+ * Returns 0; -EOPNOTSUPP: this core takes none; -EINVAL: depth or slot size is
+ * above the core's; -EEXIST: a session of that name is here, and stays. *admission
+ * is then untouched. No allocation, and nothing is freed.
+ */
+SR_WARN_UNUSED int sr_core_admit(struct sr_core *core, struct sr_admission *admission);
+
+/*
+ * sr_core_predecessor - how far the session had come that this one has ended.
+ *
+ * @token: of the successor.
+ *
+ * Returns 0; -EAGAIN: its first record has not come; -ENOENT: there is no such
+ * session, or it named no predecessor, or one that was not here any more.
+ */
+SR_WARN_UNUSED int sr_core_predecessor(const struct sr_core *core, const uint64_t token[2],
+				       struct sr_core_last *last);
+
+/*
+ * sr_core_idle - do one piece of what the next records would wait for.
+ *
+ * For turns in which nothing waits, after replies are on their way: the keys of
+ * sessions that were answered are made ready for their next number, or their next
+ * epoch, in less than half a microsecond and without a system call. When they are,
+ * what signing keys want from time to time: see sr_sign_idle(). Never needed.
+ * Returns whether there was something to do.
+ */
+bool sr_core_idle(struct sr_core *core);
+
+/*
+ * sr_core_open - begin or resume a session in clear, or put a sealed one on a stream.
  *
  * @session: out, its number, on SR_OPENED_OK.
  * @stream:  the caller's number for the stream that it is on, 0 .. 63.
@@ -88,6 +148,11 @@ void sr_core_delete(struct sr_core *core);
  * starts at request->next, and a resumed one moves up to it: what lies before it
  * has been answered by the agent and is void. When the table is full, the session that has been
  * without a stream for longest makes room.
+ *
+ * With SR_OPEN_SEALED the session is known by its token alone, and must have been
+ * admitted (SR_OPENED_GONE otherwise). Epochs and sizes are judged as above. Its
+ * class is as it was agreed, and request->next is not believed: numbers pass at the
+ * next record that authenticates.
  *
  * @stream above 63, or sizes out of range: SR_OPENED_SIZES.
  */
@@ -121,16 +186,14 @@ bool sr_core_unsealed(const struct sr_core *core);
  *
  * Never fails: what is wrong with a record is in the reply or in the verdict.
  * Dropped, besides what the counter lists: a record of another size, or one
- * whose header has a bit set that a record in clear has not. A failure of our
+ * whose header has a bit set that a record of its kind has not. A failure of our
  * own (see sr_sign.h) locks the key, counts as check_failed and is answered
- * DENIED/KEY_LOCKED.
+ * DENIED/KEY_LOCKED. A sealed session also ends when there is no room for it at
+ * its first record, or when OpenSSL fails to seal a reply.
  */
 enum sr_core_verdict sr_core_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
 				    uint32_t session, uint32_t epoch, uint32_t stream,
 				    const unsigned char *record, uint32_t bytes);
-
-/* sr_core_idle - when nothing waits to be signed: see sr_sign_idle(). */
-bool sr_core_idle(struct sr_core *core);
 
 /* sr_core_pool - what has to be filled, see sr_sign_pool(); or NULL. */
 struct sr_pool *sr_core_pool(const struct sr_core *core);

@@ -104,6 +104,7 @@ int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve *curve,
 	added->uid_count = info->uid_count;
 	memcpy(added->uids, info->uids, sizeof added->uids);
 	added->any_uid = info->any_uid;
+	added->identities = info->identities;
 	added->locked = false;
 
 	memcpy(ring->secrets[ring->count].d, seckey, SR_SECKEY_BYTES);

@@ -15,6 +15,7 @@
 
 #define SR_KEYS_MAX 64u
 #define SR_KEY_UIDS_MAX 8u
+#define SR_IDENTITIES_MAX 64u /* clients that are known by a static key */
 
 enum sr_nonce_mode {
 	SR_NONCE_HEDGED = 1,  /* RFC 6979 with additional entropy: the default */
@@ -39,6 +40,9 @@ struct sr_key_info {
 	uint32_t uid_count;
 	uint32_t uids[SR_KEY_UIDS_MAX]; /* users whose sessions may use it */
 	bool any_uid;         /* every user that the agent admits */
+	/* Who may use it in a sealed session: bit (1 << i) for identity i. Users and
+	 * identities are apart: neither stands in for the other. */
+	uint64_t identities;
 	bool locked;          /* a check failed: it signs nothing any more */
 	unsigned char pubkey[SR_PUBKEY_BYTES];
 	unsigned char address[20];
@@ -63,8 +67,8 @@ void sr_keyring_delete(struct sr_keyring *ring);
 /*
  * sr_keyring_add - take over a secret key.
  *
- * @info:   id, permissions, nonce mode and users are read; the public key and
- *          the address are computed.
+ * @info:   id, permissions, nonce mode, users and identities are read; the public
+ *          key and the address are computed.
  * @seckey: 32 bytes in protected memory; copied, then wiped here, whatever is
  *          returned.
  *

@@ -19,6 +19,8 @@ SR_STATIC_ASSERT(sizeof(struct sr_core_stats) == SR_STATUS_BYTES, "STATUS ABI");
 SR_STATIC_ASSERT(offsetof(struct sr_core_stats, check_failed) == 8 * SR_FIELD_CHECK_FAILED,
 		 "STATUS ABI");
 SR_STATIC_ASSERT(offsetof(struct sr_core_stats, sessions) == 8 * SR_FIELD_SESSIONS, "STATUS ABI");
+SR_STATIC_ASSERT(offsetof(struct sr_core_stats, unauthentic) == 8 * SR_FIELD_UNAUTHENTIC,
+		 "STATUS ABI");
 
 /* A record that waits; its bytes lie in the port's `records`. */
 struct waiting {

@@ -396,6 +396,11 @@ Test(core, resume_passes_over_what_the_agent_has_answered)
 	cr_assert_eq(sr_core_open(rig.core, &session, &request, EPOCH, STREAM), SR_OPENED_OK);
 	cr_assert_eq(give_number(5001), SR_CORE_REPLY);
 	check_reply(5001, SR_OK, 0, 3);
+
+	request.next = 6000;
+	cr_assert_eq(sr_core_open(rig.core, &session, &request, EPOCH, STREAM), SR_OPENED_OK);
+	cr_assert_eq(give_number(5999), SR_CORE_REPLY);
+	check_reply(5999, SR_VOID, 0, 3);
 }
 
 Test(core, open_checks_sizes_token_and_user)

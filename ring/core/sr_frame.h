@@ -68,20 +68,28 @@ struct sr_hello {
 }; /* 40 .. 47 reserved, zero */
 #define SR_HELLO_UNSEALED 1u /* records in clear are accepted */
 
-/* OPEN of a session whose records are in clear. */
+/*
+ * OPEN. Of a session whose records are in clear it says all that the signer will
+ * know of it. A sealed one was agreed between its client and the signer before:
+ * here it is only named, and put on this stream. `first`, depth and slot_bytes
+ * must then be what was agreed; next, uid and SR_OPEN_PRIORITY are not looked at,
+ * because nobody vouches for them.
+ */
 #define SR_OPEN_BYTES 56u
 struct sr_open_request {
-	uint64_t token[2];  /* the client's secret name for it; resume needs it */
+	uint64_t token[2];  /* in clear: the client's secret, resume needs it;
+			       sealed: the session's name, no secret */
 	uint64_t first;     /* slot word of message 0 */
 	uint64_t next;      /* number of the first message not yet answered */
 	uint32_t depth;
 	uint32_t slot_bytes;
 	uint32_t uid;       /* of the client, as the agent's kernel told it */
-	uint32_t flags;     /* SR_OPEN_RESUME, SR_OPEN_PRIORITY */
+	uint32_t flags;     /* SR_OPEN_RESUME, SR_OPEN_PRIORITY, SR_OPEN_SEALED */
 	uint32_t cookie;    /* returned in OPENED */
 };
 #define SR_OPEN_RESUME 1u   /* only if the signer still has it */
 #define SR_OPEN_PRIORITY 2u /* cancels: drained before other sessions */
+#define SR_OPEN_SEALED 4u   /* a session that was admitted with keys */
 
 /* OPENED: `session` of the header is the signer's number when result is 0. */
 #define SR_OPENED_BYTES 8u
@@ -92,7 +100,7 @@ struct sr_opened {
 
 enum sr_open_result {
 	SR_OPENED_OK = 0,
-	SR_OPENED_GONE = 1,     /* resume: this signer has no such session */
+	SR_OPENED_GONE = 1,     /* resume, sealed: this signer has no such session */
 	SR_OPENED_FULL = 2,     /* no room for another session */
 	SR_OPENED_SIZES = 3,    /* depth or slot size not accepted */
 	SR_OPENED_EPOCH = 4,    /* a later agent has the session */
@@ -134,8 +142,9 @@ enum sr_status_field {
 	SR_FIELD_POOL_DRY = 17,
 	SR_FIELD_POOL_FAILED = 18,
 	SR_FIELD_SNAPSHOT_ALLOWED = 19,
+	SR_FIELD_UNAUTHENTIC = 20,
 };
-#define SR_STATUS_FIELDS 20u
+#define SR_STATUS_FIELDS 21u
 #define SR_STATUS_BYTES (8u * SR_STATUS_FIELDS)
 
 /* Session numbers: a table index below, a generation above. 0 is no session. */

@@ -14,6 +14,8 @@ const char *sr_policy_name(uint32_t policy)
 		return "KEY_LOCKED";
 	case SR_POLICY_DRY:
 		return "DRY";
+	case SR_POLICY_GAP:
+		return "GAP";
 	default:
 		return "unassigned policy code";
 	}

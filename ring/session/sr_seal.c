@@ -60,6 +60,19 @@ void sr_seal_wipe(struct sr_seal *seal)
 	sr_wipe(seal, sizeof *seal);
 }
 
+void sr_seal_forget(struct sr_seal *seal)
+{
+	struct sr_aead kept[SR_SEAL_KEYS];
+
+	for (uint32_t i = 0; i < SR_SEAL_KEYS; i++) {
+		if (seal->aead[i].ctx)
+			sr_aead_forget(&seal->aead[i]);
+		kept[i] = (struct sr_aead){ .ctx = seal->aead[i].ctx };
+	}
+	sr_wipe(seal, sizeof *seal);
+	memcpy(seal->aead, kept, sizeof kept);
+}
+
 static int derive_next(struct sr_seal *seal)
 {
 	struct sr_aead *now = &seal->aead[seal->epoch % SR_SEAL_KEYS];

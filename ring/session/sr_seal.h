@@ -77,6 +77,14 @@ SR_WARN_UNUSED int sr_seal_init(struct sr_seal *seal, const struct sr_seal_confi
 void sr_seal_wipe(struct sr_seal *seal); /* a zeroed one is legal */
 
 /*
+ * sr_seal_forget - overwrite every key and keep what was allocated.
+ *
+ * For a thread that must not call free(): a session that ends on it is forgotten
+ * there, and wiped by another thread later. Every call says -ENOKEY in between.
+ */
+void sr_seal_forget(struct sr_seal *seal); /* a zeroed one is legal */
+
+/*
  * sr_seal_apply - seal a record where it lies.
  *
  * @n:      its number.

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_answer.h - what is said to one request: bounds, permission, signature.
+ *
+ * Works on the text of a request, sealed or not when it came, in private memory:
+ * it is judged where it lies and must not change meanwhile. Who asks is known by
+ * the session: in clear by the user that the agent names, in a sealed one by the
+ * identity whose key opened it.
+ */
+#ifndef SR_ANSWER_H
+#define SR_ANSWER_H
+
+#include "sr_base.h"
+#include "sr_keyring.h"
+#include "sr_message.h"
+#include "sr_sign.h"
+
+struct sr_caller {
+	bool sealed;
+	uint32_t who; /* index of the identity, below SR_IDENTITIES_MAX; else the uid */
+};
+
+struct sr_answer {
+	uint16_t status; /* enum sr_status, the signer's own */
+	uint16_t policy; /* enum sr_policy, when DENIED */
+	struct sr_signature signature;
+};
+
+SR_BEGIN_DECLS
+
+/*
+ * sr_answer_make - judge a request and, where everything allows it, sign.
+ *
+ * @answer:     out, zeroed by the caller.
+ * @body:       the text behind the record's header.
+ * @slot_bytes: of the whole record.
+ *
+ * Never fails: what is wrong with a request is its answer. A failure of our own
+ * (see sr_sign.h) locks the key and is answered DENIED/KEY_LOCKED.
+ */
+void sr_answer_make(struct sr_answer *answer, struct sr_sign *sign, const struct sr_keyring *keys,
+		    const struct sr_caller *caller, const unsigned char *body, uint32_t slot_bytes);
+
+void sr_answer_deny(struct sr_answer *answer, enum sr_policy policy);
+
+/* sr_answer_put - the text of a reply. @body: out, zeroed by the caller.
+ * @accepted: requests of the session that were judged so far. */
+void sr_answer_put(unsigned char body[SR_CMP_BODY_BYTES], const struct sr_answer *answer,
+		   uint64_t accepted);
+
+/* sr_all_zero - of what must be: padding, and header bytes without a meaning. */
+bool sr_all_zero(const unsigned char *p, size_t bytes);
+
+SR_END_DECLS
+
+#endif /* SR_ANSWER_H */
