@@ -54,16 +54,16 @@ I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
 CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
-SESSION := sr_message sr_secret sr_aead sr_noise sr_seal
+SESSION := sr_message sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob
 ATTEST  := sr_cose sr_attest sr_attest_chain
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
 SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_ledger sr_answer sr_admission \
-           sr_core sr_core_clear sr_core_sealed sr_port
+           sr_core sr_core_clear sr_core_sealed sr_port sr_operator sr_envelope sr_manifest
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
-SHIM    := sr_getrandom sr_hazard sr_heap sr_keyfile sr_refill sr_signer
-CTL     := sigringctl sr_ctl_attest sr_ctl_key sr_ctl_status
+SHIM    := sr_getrandom sr_hazard sr_heap sr_private_file sr_keyfile sr_refill sr_signer
+CTL     := sr_ctl_attest sr_ctl_key sr_ctl_manifest sr_ctl_operator sr_ctl_status sr_pairfile
 REPLAY  := sr_verify sr_orders sr_histogram
 
 objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))
@@ -101,7 +101,7 @@ $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
-$(B)/sigringctl: $(call objects,enclave_shim,$(CTL) sr_keyfile) $(O_signer) $(O_attest) $(O_client)
+$(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_private_file sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson -lcbor $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
 $(B)/sigring-replay: LIBS := -ljansson $(L_client) -lm
@@ -119,7 +119,7 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 		-Wl,--version-script=ring/client/libsigring.map -o $@ $(O_client) $(L_client)
 
 O_all := $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) \
-         $(call objects,enclave_shim,sr_ctl_attest sr_ctl_key sr_serve sr_local sr_nsm sr_nsm_message sr_mock_nsm)
+         $(call objects,enclave_shim,$(CTL) sr_serve sr_local sr_nsm sr_nsm_message sr_mock_nsm)
 L_all := $(L_crypto) -ljansson -lcbor $(L_agent) $(L_client) -lm
 $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"

@@ -4,6 +4,8 @@
 
 #include "sr_ctl_attest.h"
 #include "sr_ctl_key.h"
+#include "sr_ctl_manifest.h"
+#include "sr_ctl_operator.h"
 #include "sr_ctl_status.h"
 #include "sr_version.h"
 
@@ -14,6 +16,9 @@ static const struct {
 } commands[] = {
 	{ "status", "what the agent of this host says of itself", sr_ctl_status },
 	{ "key", "make, import and show development keys", sr_ctl_key },
+	{ "operator", "key pairs of those who sign manifests", sr_ctl_operator },
+	{ "identity", "key pairs of traders, and of recipients of sealed keys", sr_ctl_identity },
+	{ "manifest", "sign a manifest, show it, would a signer take it?", sr_ctl_manifest },
 	{ "attest", "print and judge an attestation document", sr_ctl_attest },
 };
 

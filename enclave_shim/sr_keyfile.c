@@ -2,14 +2,12 @@
 #include "sr_keyfile.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "sr_ct.h"
+#include "sr_private_file.h"
 #include "sr_secret.h"
 #include "sr_type.h"
 
@@ -298,64 +296,11 @@ int sr_keyfile_parse(struct sr_key_info *info, unsigned char seckey[SR_SECKEY_BY
 	return 0;
 }
 
-static int open_key(const char *path, struct sr_keyfile_error *why)
-{
-	/* O_NONBLOCK: opening a FIFO by mistake must not hang. */
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	int ret = -EACCES;
-
-	if (fd < 0 && errno == ELOOP)
-		return fail(why, -EACCES, "%s is a symbolic link: name the file itself", path);
-	if (fd < 0) {
-		ret = -errno;
-		return fail(why, ret, "cannot open %s: %s", path, strerror(errno));
-	}
-	if (fstat(fd, &st)) {
-		ret = fail(why, -errno, "cannot look at %s: %s", path, strerror(errno));
-		goto close;
-	}
-
-	if (!S_ISREG(st.st_mode))
-		fail(why, ret, "%s is no regular file", path);
-	else if (st.st_uid != 0 && st.st_uid != geteuid())
-		fail(why, ret, "%s belongs to user %u: chown it to user %u, who runs this", path,
-		     (unsigned int)st.st_uid, (unsigned int)geteuid());
-	else if (st.st_mode & 07177)
-		fail(why, ret, "%s has mode %04o, so others may have read the key: chmod 600 %s",
-		     path, (unsigned int)(st.st_mode & 07777), path);
-	else if (st.st_size > (off_t)SR_KEYFILE_BYTES_MAX)
-		ret = fail(why, -EBADMSG, "%s is longer than a key file: 4096 bytes", path);
-	else
-		return fd;
-close:
-	(void)close(fd);
-	return ret;
-}
-
 /* A page and a line: the text, and the key that is found in it. */
 struct load {
 	char text[SR_KEYFILE_BYTES_MAX];
 	unsigned char seckey[SR_SECKEY_BYTES];
 };
-
-static ssize_t read_text(int fd, char *text, const char *path, struct sr_keyfile_error *why)
-{
-	size_t bytes = 0;
-
-	while (bytes < SR_KEYFILE_BYTES_MAX) {
-		ssize_t got = read(fd, text + bytes, SR_KEYFILE_BYTES_MAX - bytes);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return fail(why, -errno, "cannot read %s: %s", path, strerror(errno));
-		if (got == 0)
-			break;
-		bytes += (size_t)got;
-	}
-	return (ssize_t)bytes;
-}
 
 static int add_key(struct sr_keyring *ring, const struct sr_curve *curve,
 		   const struct sr_key_info *info, unsigned char *seckey, const char *path,
@@ -393,26 +338,22 @@ int sr_keyfile_load(struct sr_keyring *ring, const struct sr_curve *curve, const
 		    struct sr_keyfile_error *why)
 {
 	struct sr_key_info info;
+	struct sr_reason reason;
 	struct load *load;
-	ssize_t bytes;
+	size_t bytes;
 	void *mem;
-	int fd, ret;
+	int ret;
 
 	ret = sr_secret_alloc(&mem, sizeof *load);
 	if (ret)
 		return fail_secret(why, ret);
 	load = mem;
-	fd = open_key(path, why);
-	ret = fd;
-	if (fd < 0)
+	ret = sr_private_file_read(load->text, &bytes, sizeof load->text, path, &reason);
+	if (ret) {
+		(void)fail(why, ret, "%s", reason.text);
 		goto wipe;
-
-	bytes = read_text(fd, load->text, path, why);
-	(void)close(fd);
-	ret = (int)bytes;
-	if (bytes < 0)
-		goto wipe;
-	ret = sr_keyfile_parse(&info, load->seckey, load->text, (size_t)bytes, path, why);
+	}
+	ret = sr_keyfile_parse(&info, load->seckey, load->text, bytes, path, why);
 	if (!ret)
 		ret = add_key(ring, curve, &info, load->seckey, path, why);
 wipe:
@@ -506,79 +447,17 @@ static size_t compose(char *text, const struct sr_key_info *info, const unsigned
 	return at;
 }
 
-static int write_all(int fd, const char *text, size_t bytes)
-{
-	while (bytes) {
-		ssize_t put = write(fd, text, bytes);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		text += put;
-		bytes -= (size_t)put;
-	}
-	return 0;
-}
-
-/* A file whose name is not on the disk is lost with the power. */
-static int sync_parent(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char dir[PATH_MAX] = ".";
-	int fd, ret = 0;
-
-	if (slash == path)
-		dir[0] = '/';
-	else if (slash)
-		(void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
-
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd))
-		ret = -errno;
-	(void)close(fd);
-	return ret;
-}
-
-static int make_file(const char *path, const char *text, size_t bytes)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-
-	ret = write_all(fd, text, bytes);
-	if (!ret && fsync(fd))
-		ret = -errno;
-	if (close(fd) && !ret)
-		ret = -errno;
-	if (!ret)
-		ret = sync_parent(path);
-	if (ret)
-		(void)unlink(path);
-	return ret;
-}
-
 int sr_keyfile_write(const char *path, const struct sr_key_info *info,
 		     const unsigned char seckey[SR_SECKEY_BYTES], struct sr_keyfile_error *why)
 {
+	struct sr_reason reason;
 	void *text;
 	int ret = sr_secret_alloc(&text, SR_KEYFILE_BYTES_MAX);
 
 	if (ret)
 		return fail_secret(why, ret);
 
-	ret = make_file(path, text, compose(text, info, seckey));
+	ret = sr_private_file_make(path, text, compose(text, info, seckey), &reason);
 	sr_secret_free(text, SR_KEYFILE_BYTES_MAX);
-	if (ret == -EEXIST)
-		return fail(why, ret,
-			    "%s is there already: a key is never overwritten; choose "
-			    "another name",
-			    path);
-	if (ret)
-		return fail(why, ret, "cannot write %s: %s", path, strerror(-ret));
-	return 0;
+	return ret ? fail(why, ret, "%s", reason.text) : 0;
 }

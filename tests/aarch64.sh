@@ -30,7 +30,8 @@ SR_SKIP='attach/descriptors_of_a_bad_message_are_closed qemu-user asks for more 
 secret/forked_child_finds_zeros qemu-user has no WIPEONFORK
 secret/kernel_says_locked_undumped_and_wiped_on_fork qemu-user passes no WIPEONFORK or DONTDUMP on
 batch/forked_child_finds_no_secret_in_any_phase qemu-user has no WIPEONFORK
-pool/child_that_is_forked_at_any_piece_is_refused qemu-user has no WIPEONFORK'
+pool/child_that_is_forked_at_any_piece_is_refused qemu-user has no WIPEONFORK
+ticket/child_has_no_key qemu-user has no WIPEONFORK'
 export SR_SKIP
 
 have_tools() {

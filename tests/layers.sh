@@ -129,9 +129,9 @@ check "sigring-enclave does need libsecp256k1" \
 # layers: memory, the protected kind included, and the two libraries. A name that
 # is not in the list may do I/O, read a clock or start a thread, and has to be
 # looked at by somebody.
-memory='malloc|calloc|free|aligned_alloc|mem(cpy|set|cmp|move|chr)|str(cmp|ncmp|len)'
+memory='malloc|calloc|free|aligned_alloc|mem(cpy|set|cmp|move|chr)|str(cmp|ncmp|n?len)|vsnprintf'
 pages='mmap|munmap|mprotect|m(un)?lock|madvise|sysconf|__errno_location'
-libraries='secp256k1_[a-z0-9_]+|SHA256_(Init|Update|Final)|EVP_RAND_[A-Za-z_]+|OSSL_PARAM_construct_[a-z0-9_]+'
+libraries='secp256k1_[a-z0-9_]+|SHA256_(Init|Update|Final)|EVP_(RAND|PKEY|MD_CTX)_[A-Za-z_]+|EVP_Digest(Sign|Verify)?(Init)?|ERR_(set_mark|pop_to_mark)|OSSL_PARAM_construct_[a-z0-9_]+'
 compiler='__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__cpu_(model|indicator_init)|__(memcpy|memset)_chk'
 
 defined=$(nm -g --defined-only "$BUILD"/signer/*.o "$BUILD"/ring/core/*.o \
@@ -140,13 +140,13 @@ defined=$(nm -g --defined-only "$BUILD"/signer/*.o "$BUILD"/ring/core/*.o \
 open=$(nm -u "$BUILD"/signer/*.o 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u)
 check "the signer's objects were looked at" \
 	"$(echo "$open" | grep -q '^secp256k1_' || echo "no object of signer/ in $BUILD")"
-check "the signer calls memory, libsecp256k1, SHA-256 and the DRBG, and does no I/O" \
+check "the signer calls memory, libsecp256k1 and OpenSSL's ciphers, and does no I/O" \
 	"$(echo "$open" | grep -vxE "$memory|$pages|$libraries|$compiler" |
 		grep -vxF "$defined")"
 check "and of ring/ only what names things, cuts frames and lays out records" \
 	"$(echo "$open" | grep -E '^sr_' | grep -xF "$(nm -g --defined-only \
 		"$BUILD"/ring/core/*.o | awk 'NF == 3 { print $3 }')" |
-		grep -vE '^sr_(frame|hello|open|opened|status_name)')"
+		grep -vE '^sr_(frame|hello|open|opened|status_name|reason_set)')"
 
 # ---- what libsigring exports ----
 

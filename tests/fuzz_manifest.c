@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz_manifest.c - arbitrary texts, and manifests that are nearly right.
+ *
+ *	clang -fsanitize=fuzzer,address,undefined ...            libFuzzer
+ *	cc -fsanitize=address,undefined -DSR_FUZZ_MAIN ...       fuzz_manifest [seconds [seed]]
+ *
+ * The input's first byte chooses what is read: the rest as a manifest, as an
+ * envelope, as a list of operators, or edits (place, length, text) of a manifest or
+ * an envelope that is right. Checked besides what the sanitizers see: what is taken
+ * is JSON to another reader, keeps its bounds and refers to what there is; an
+ * envelope is written again as the same bytes; nothing unsigned comes in force;
+ * failures leave outputs alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "sr_clock.h"
+#include "sr_manifest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void require(bool condition, const char *what)
+{
+	if (condition)
+		return;
+	fprintf(stderr, "fuzz_manifest: %s\n", what);
+	abort();
+}
+
+#define INPUT_MAX 4096u
+#define PUB_TAIL "112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define PUB "00" PUB_TAIL
+
+static const char right[] =
+	"{ \"sigring_manifest\": 1, \"version\": 42,\n"
+	"  \"identities\": [ { \"name\": \"mm-1\", \"public_key\": \"" PUB "\" } ],\n"
+	"  \"keys\": [ { \"id\": 7, \"public_key\": \"02" PUB "\", \"nonce\": \"presign\",\n"
+	"    \"permit\": [ \"ecdsa-keccak256\", \"bip340\" ], \"identities\": [ \"mm-1\" ],\n"
+	"    \"unsealed_uids\": [ 1000, 0 ] }, { \"id\": 8 } ] }\n";
+
+static const char right_envelope[] = "sigring-manifest 1\n"
+				     "signature " PUB " " PUB PUB "\n"
+				     "signature ff" PUB_TAIL " " PUB PUB "\n"
+				     "\n{}\n";
+
+static struct sr_hasher *hasher;
+static struct sr_operators operators; /* a key for which nobody has signed */
+
+static void start(void)
+{
+	struct sr_reason why;
+
+	require(sr_hasher_new(&hasher) == 0, "no hash");
+	require(sr_operators_parse(&operators, 1, PUB, 64, &why) == 0, "no operators");
+}
+
+/* Another reader of the same text: it has to see no less, and the same. */
+static void judge_json(const struct sr_manifest *m, const char *text, size_t bytes)
+{
+	json_error_t error;
+	json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+
+	require(root != NULL, "taken, and no JSON");
+	require(json_integer_value(json_object_get(root, "version")) == (json_int_t)m->version,
+		"another version");
+	require(json_array_size(json_object_get(root, "keys")) == m->key_count &&
+			json_array_size(json_object_get(root, "identities")) == m->identity_count,
+		"another count");
+	json_decref(root);
+}
+
+static void judge_manifest(const struct sr_manifest *m)
+{
+	require(m->version >= 1 && m->version <= SR_MANIFEST_VERSION_MAX, "a version");
+	require(m->identity_count <= SR_MANIFEST_IDENTITIES_MAX, "identities");
+	require(m->key_count <= SR_MANIFEST_KEYS_MAX, "keys");
+	for (uint32_t i = 0; i < m->identity_count; i++) {
+		size_t length = strnlen(m->identities[i].name, SR_MANIFEST_NAME_MAX + 1);
+
+		require(length >= 1 && length <= SR_MANIFEST_NAME_MAX, "a name");
+		require(sr_manifest_identity_find(m, m->identities[i].pub) == (int)i,
+			"two identities of one key");
+	}
+	for (uint32_t i = 0; i < m->key_count; i++) {
+		const struct sr_manifest_key *key = &m->keys[i];
+
+		require(sr_manifest_key_find(m, key->id) == (int)i && key->id,
+			"two keys of one id");
+		require(sr_nonce_name(key->nonce_mode) != NULL, "a nonce mode");
+		require(key->uid_count <= SR_KEY_UIDS_MAX, "users");
+		require(m->identity_count == 64 || key->identities >> m->identity_count == 0,
+			"an identity that is not there");
+	}
+}
+
+static void read_manifest(const char *text, size_t bytes)
+{
+	static struct sr_manifest m, before;
+	struct sr_reason why = { 0 };
+	int ret;
+
+	memset(&m, 0x5a, sizeof m);
+	before = m;
+	ret = sr_manifest_parse(&m, text, bytes, &why);
+	if (ret) {
+		require(ret == -EBADMSG && why.text[0], "an error without its reason");
+		require(!memcmp(&m, &before, sizeof m), "output touched on failure");
+		return;
+	}
+	judge_manifest(&m);
+	judge_json(&m, text, bytes);
+}
+
+static void read_envelope(const char *text, size_t bytes)
+{
+	static char again[SR_ENVELOPE_BYTES_MAX];
+	static struct sr_manifest none;
+	struct sr_envelope envelope;
+	struct sr_reason why;
+
+	require(sr_manifest_load(&none, hasher, &operators, 0, text, bytes, &why) != 0 &&
+			none.version == 0,
+		"in force, and nobody signed");
+	if (sr_envelope_open(&envelope, text, bytes, &why))
+		return;
+	require(sr_envelope_put(again, &envelope) == bytes && !memcmp(again, text, bytes),
+		"two spellings");
+}
+
+static void read_operators(const char *text, size_t bytes)
+{
+	struct sr_operators read;
+	struct sr_reason why;
+
+	if (sr_operators_parse(&read, 1, text, bytes, &why))
+		return;
+	require(read.count >= 1 && read.count <= SR_OPERATORS_MAX, "operators");
+	for (uint32_t i = 0; i < read.count; i++)
+		require(sr_operators_find(&read, read.pub[i]) == (int)i, "one twice");
+}
+
+/* Edits: two bytes of place, one of how many to cut, one of how many to put. */
+static void read_edited(void (*read)(const char *text, size_t bytes), const char *from,
+			const uint8_t *data, size_t bytes)
+{
+	char text[2 * INPUT_MAX];
+	size_t length = strlen(from);
+
+	memcpy(text, from, length);
+	while (bytes >= 4) {
+		size_t at = (data[0] | (size_t)data[1] << 8) % (length + 1);
+		size_t cut = data[2] % 16, put = data[3] % 16;
+
+		data += 4;
+		bytes -= 4;
+		cut = cut < length - at ? cut : length - at;
+		put = put < bytes ? put : bytes;
+		if (length - cut + put > sizeof text)
+			break;
+		memmove(text + at + put, text + at + cut, length - at - cut);
+		memcpy(text + at, data, put);
+		length = length - cut + put;
+		data += put;
+		bytes -= put;
+	}
+	read(text, length);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	const char *text = (const char *)data + 1;
+
+	if (bytes == 0 || bytes > INPUT_MAX)
+		return 0;
+	if (!hasher)
+		start();
+	switch (data[0] % 5) {
+	case 0:
+		read_manifest(text, bytes - 1);
+		break;
+	case 1:
+		read_envelope(text, bytes - 1);
+		break;
+	case 2:
+		read_operators(text, bytes - 1);
+		break;
+	case 3:
+		read_edited(read_manifest, right, data + 1, bytes - 1);
+		break;
+	default:
+		read_edited(read_envelope, right_envelope, data + 1, bytes - 1);
+		break;
+	}
+	return 0;
+}
+
+#ifdef SR_FUZZ_MAIN
+/* xorshift64; a seed of 0 would give nothing but zeros */
+static uint64_t random64(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
+	uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252u;
+	uint64_t until_ns = sr_now_ns() + seconds * SR_NS_PER_S;
+	static uint8_t input[64];
+	uint64_t runs = 0;
+
+	for (; sr_now_ns() < until_ns; runs++) {
+		uint64_t seed = state;
+		size_t bytes = random64(&state) % (runs & 1 ? 16 : sizeof input);
+
+		for (size_t i = 0; i < bytes; i++)
+			input[i] = (uint8_t)(random64(&state) >> 32);
+		/* Where to start again, given as the second argument. */
+		if (runs % 1000 == 0)
+			fprintf(stderr, "fuzz_manifest: run %llu, seed %llu\n",
+				(unsigned long long)runs, (unsigned long long)seed);
+		(void)LLVMFuzzerTestOneInput(input, bytes);
+	}
+	printf("fuzz_manifest: %llu runs, nothing found\n", (unsigned long long)runs);
+	return 0;
+}
+#endif

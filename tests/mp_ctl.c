@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* `sigringctl operator`, `identity` and `manifest`: from new keys to a manifest that
+ * a signer would take. No Criterion here: it brings a library that uses OpenSSL, and
+ * OpenSSL's heap can be protected only in a process where nobody has. */
+#include "mp_common.h"
+#include "sr_ctl_manifest.h"
+#include "sr_ctl_operator.h"
+#include "sr_secret.h"
+
+#define JSON(version)                                                                         \
+	"{\"sigring_manifest\":1,\"version\":" version ",\"identities\":[{\"name\":\"mm-1\"," \
+	"\"public_key\":\"%s\"}],\"keys\":[{\"id\":7,\"permit\":[\"bip340\"],"                \
+	"\"identities\":[\"mm-1\"],\"unsealed_uids\":[1000]},{\"id\":8}]}\n"
+
+static char out[65536];
+
+static void begin(void)
+{
+	void *mem;
+	int ret = sr_secret_alloc(&mem, 1);
+
+	if (ret == -ENOSYS)
+		mp_skip("no protected memory here (qemu-user, or Linux before 4.14)");
+	MP_EQ(ret, 0, "protected memory");
+	sr_secret_free(mem, 1);
+	MP_EQ(chdir(mp_dir), 0, "chdir");
+}
+
+/* As the program would do it, in a process of its own; what it says goes to `out`. */
+static int run(const char *const *words)
+{
+	int (*command)(int argc, char **argv) = !strcmp(words[0], "manifest") ? sr_ctl_manifest :
+						!strcmp(words[0], "operator") ? sr_ctl_operator :
+										sr_ctl_identity;
+	char *argv[20] = { NULL };
+	int argc = 0, both[2], status;
+	size_t bytes = 0;
+	ssize_t got;
+	pid_t pid;
+
+	for (; words[argc]; argc++)
+		argv[argc] = (char *)(uintptr_t)words[argc];
+	MP_EQ(pipe(both), 0, "pipe");
+	pid = fork();
+	MP_CHECK(pid >= 0, "fork");
+	if (pid == 0) {
+		if (dup2(both[1], 1) < 0 || dup2(both[1], 2) < 0)
+			_exit(99);
+		status = command(argc, argv);
+		(void)fflush(stdout);
+		_exit(status);
+	}
+	(void)close(both[1]);
+	while ((got = read(both[0], out + bytes, sizeof out - 1 - bytes)) > 0)
+		bytes += (size_t)got;
+	out[bytes] = '\0';
+	(void)close(both[0]);
+	MP_EQ(waitpid(pid, &status, 0), pid, "the child");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
+#define RUNS(code, ...)                                                                       \
+	do {                                                                                  \
+		int code_ = RUN(__VA_ARGS__);                                                 \
+		MP_CHECK(code_ == (code), "line %d: exit code %d: %s", __LINE__, code_, out); \
+	} while (0)
+#define SAYS(words) \
+	MP_CHECK(strstr(out, words), "line %d: \"%s\" is not in: %s", __LINE__, words, out)
+
+__attribute__((format(printf, 2, 3))) static void put_file(const char *name, const char *format,
+							   ...)
+{
+	FILE *file = fopen(name, "w");
+	va_list args;
+
+	MP_CHECK(file, "%s", name);
+	va_start(args, format);
+	MP_CHECK(vfprintf(file, format, args) >= 0, "%s", name);
+	va_end(args);
+	MP_EQ(fclose(file), 0, name);
+}
+
+static void read_text(const char *name, char *into, size_t room)
+{
+	FILE *file = fopen(name, "r");
+	size_t bytes;
+
+	MP_CHECK(file, "%s", name);
+	bytes = fread(into, 1, room - 1, file);
+	into[bytes] = '\0';
+	MP_EQ(fclose(file), 0, name);
+}
+
+/* The last line of `out`, which is the public key. */
+static void new_pair(const char *noun, const char *name, char digits[65])
+{
+	RUNS(0, noun, "new", "--out", name);
+	MP_CHECK(strlen(out) >= 65, "no key in: %s", out);
+	memcpy(digits, out + strlen(out) - 65, 64);
+	digits[64] = '\0';
+	MP_CHECK(strspn(digits, "0123456789abcdef") == 64, "no key in: %s", out);
+}
+
+/* a.op, b.op, c.op; their list in `list`; an identity; m.json of version 7. */
+static void new_files(void)
+{
+	char a[65], b[65], c[65], trader[65];
+
+	new_pair("operator", "a.op", a);
+	new_pair("operator", "b.op", b);
+	new_pair("operator", "c.op", c);
+	new_pair("identity", "t.id", trader);
+	put_file("list", "# operators\n%s Ada\n%s Bob\n%s\n", a, b, c);
+	put_file("m.json", JSON("7"), trader);
+}
+
+static void new_keys_are_private_and_differ(void)
+{
+	static char printed[sizeof out];
+	char a[65], b[65], file[400], *secret;
+	struct stat st;
+
+	begin();
+	new_pair("operator", "a.op", a);
+	memcpy(printed, out, sizeof out);
+	new_pair("operator", "b.op", b);
+	MP_CHECK(strcmp(a, b) != 0, "two keys are one");
+	MP_EQ(stat("a.op", &st), 0, "stat");
+	MP_EQ(st.st_mode & 07777, 0600, "the mode");
+	read_text("a.op", file, sizeof file);
+	MP_CHECK(strstr(file, "sigring-operator 1\npublic ") == file, "%s", file);
+	MP_CHECK(strstr(file, a), "the key that was printed is not in the file");
+	secret = strstr(file, "secret ") + 7;
+	secret[64] = '\0';
+	MP_CHECK(!strstr(printed, secret), "the secret was printed");
+	RUNS(0, "operator", "public", "b.op", "a.op");
+	MP_CHECK(!strncmp(out, b, 64) && !strncmp(out + 65, a, 64), "%s", out);
+	RUNS(1, "operator", "new", "--out", "a.op");
+	SAYS("never overwritten");
+}
+
+static void key_files_that_are_not_right_are_refused(void)
+{
+	char a[65], file[400], *secret;
+
+	begin();
+	new_pair("operator", "a.op", a);
+	new_pair("identity", "t.id", a);
+	read_text("a.op", file, sizeof file);
+
+	RUNS(1, "identity", "public", "a.op");
+	SAYS("a.op: the first line should be: sigring-identity 1");
+	RUNS(1, "operator", "public", "t.id");
+	SAYS("sigring-operator 1");
+
+	MP_EQ(chmod("a.op", 0640), 0, "chmod");
+	RUNS(1, "operator", "public", "a.op");
+	SAYS("chmod 600 a.op");
+	MP_EQ(chmod("a.op", 0600), 0, "chmod");
+	MP_EQ(symlink("a.op", "l.op"), 0, "symlink");
+	RUNS(1, "operator", "public", "l.op");
+	SAYS("symbolic link");
+	RUNS(1, "operator", "public", ".");
+	SAYS("no regular file");
+	RUNS(1, "operator", "public", "none");
+	SAYS("cannot open none");
+
+	put_file("a.op", "%s\n", file);
+	RUNS(1, "operator", "public", "a.op");
+	SAYS("two, public and secret");
+	put_file("a.op", "%.*s", (int)strlen(file) - 1, file);
+	RUNS(1, "operator", "public", "a.op");
+	SAYS("two, public and secret");
+	put_file("a.op", "%s%s", file, file);
+	RUNS(1, "operator", "public", "a.op");
+	SAYS("longer than a file of its kind");
+
+	secret = strstr(file, "secret ") + 7;
+	secret[5] = secret[5] == 'a' ? 'b' : 'a';
+	put_file("a.op", "%s", file);
+	RUNS(1, "operator", "public", "a.op");
+	SAYS("its public key is not that of its secret");
+	memset(secret + 5, 'g', 4);
+	put_file("a.op", "%s", file);
+	RUNS(1, "operator", "public", "a.op");
+	SAYS("two, public and secret");
+	MP_CHECK(!strstr(out, "gggg"), "a secret in a message");
+}
+
+static void signed_by_two_it_is_accepted(void)
+{
+	static const char hash_word[] = "hash ";
+	char hash[65], text[4096], json[2048];
+
+	begin();
+	new_files();
+	read_text("m.json", json, sizeof json);
+	RUNS(0, "manifest", "sign", "--operator", "a.op", "--out", "m1", "m.json");
+	SAYS("signed      version 7, hash ");
+	SAYS("m1, with 1 signature\n");
+	memcpy(hash, strstr(out, hash_word) + 5, 64);
+	hash[64] = '\0';
+	RUNS(1, "manifest", "check", "--operators", "list", "--k", "2", "m1");
+	SAYS("REFUSED: m1: signed by 1 of the 3 operators, and it takes 2");
+
+	RUNS(0, "manifest", "sign", "--operator", "c.op", "m1");
+	SAYS("m1, with 2 signatures");
+	RUNS(0, "manifest", "check", "--operators", "list", "--k", "2", "m1");
+	SAYS("signed by at least 2 of 3 operators");
+	SAYS(hash);
+	RUNS(1, "manifest", "check", "--operators", "list", "--k", "3", "m1");
+	read_text("m1", text, sizeof text);
+	MP_CHECK(strstr(text, json), "the manifest was changed");
+	read_text("m.json", text, sizeof text);
+	MP_CHECK(!strcmp(text, json), "--out changed the other file");
+}
+
+static void shown_in_words(void)
+{
+	begin();
+	new_files();
+	RUNS(0, "manifest", "show", "m.json");
+	SAYS("manifest    version 7, hash ");
+	SAYS("signature   none");
+	SAYS(" mm-1\n");
+	SAYS("key         7\npublic key  not known yet\nnonce       hedged\npermits     bip340\n"
+	     "identities  mm-1\nunsealed    uid 1000\n");
+	SAYS("key         8\npublic key  not known yet\nnonce       hedged\npermits     nothing\n"
+	     "identities  nobody\nunsealed    nobody\n");
+	RUNS(0, "manifest", "sign", "--operator", "a.op", "m.json");
+	RUNS(0, "manifest", "show", "m.json");
+	SAYS(" valid, of whoever has that key\n");
+}
+
+static void changed_after_signing_is_neither_shown_as_valid_nor_signed(void)
+{
+	char text[4096], *at;
+
+	begin();
+	new_files();
+	RUNS(0, "manifest", "sign", "--operator", "a.op", "m.json");
+	read_text("m.json", text, sizeof text);
+	at = strstr(text, "\"version\":7");
+	at[10] = '8';
+	put_file("m.json", "%s", text);
+	RUNS(1, "manifest", "show", "m.json");
+	SAYS(" INVALID\n");
+	RUNS(1, "manifest", "sign", "--operator", "b.op", "m.json");
+	SAYS("does not verify");
+	RUNS(1, "manifest", "check", "--operators", "list", "--k", "1", "m.json");
+	SAYS("REFUSED: m.json: the signature of operator 1 of the list does not verify");
+}
+
+static void nothing_is_signed_twice_or_malformed(void)
+{
+	begin();
+	new_files();
+	RUNS(0, "manifest", "sign", "--operator", "a.op", "m.json");
+	RUNS(1, "manifest", "sign", "--operator", "a.op", "m.json");
+	SAYS("has signed it already");
+	put_file("x.json", "{\"sigring_manifest\":1,\"version\":7,\n\"policy\":[]}");
+	RUNS(1, "manifest", "sign", "--operator", "a.op", "x.json");
+	SAYS("x.json: manifest, line 2: field \"policy\" is not known here");
+	RUNS(1, "manifest", "sign", "--operator", "t.id", "m.json");
+	SAYS("sigring-operator 1");
+	RUNS(1, "manifest", "show", "none");
+	SAYS("none: No such file");
+	MP_EQ(truncate("x.json", 300000), 0, "truncate");
+	RUNS(1, "manifest", "show", "x.json");
+	SAYS("at most 262144 bytes");
+}
+
+static void check_knows_what_is_in_force(void)
+{
+	char t[65];
+
+	begin();
+	new_files();
+	RUNS(0, "identity", "public", "t.id");
+	memcpy(t, out, 64);
+	t[64] = '\0';
+	put_file("m8.json", JSON("8"), t);
+	RUNS(0, "manifest", "sign", "--operator", "a.op", "m.json");
+	RUNS(0, "manifest", "sign", "--operator", "b.op", "m8.json");
+	RUNS(0, "manifest", "check", "--operators", "list", "--k", "1", "--after", "m.json",
+	     "m8.json");
+	SAYS("accepted: version 8");
+	RUNS(1, "manifest", "check", "--operators", "list", "--k", "1", "--after", "m8.json",
+	     "m.json");
+	SAYS("REFUSED: m.json: version 7 is below version 8, which is in force");
+	RUNS(1, "manifest", "check", "--operators", "list", "--k", "1", "--min-version", "9",
+	     "m8.json");
+	SAYS("below the minimum, 9");
+}
+
+static void called_wrongly_says_so_with_exit_code_2(void)
+{
+	static const char *const nouns[] = { "operator", "identity", "manifest" };
+
+	begin();
+	for (int i = 0; i < 3; i++) {
+		RUNS(2, nouns[i]);
+		SAYS("usage:");
+		RUNS(2, nouns[i], "frob");
+		RUNS(0, nouns[i], "--help");
+		SAYS("usage:");
+	}
+	RUNS(2, "operator", "new");
+	SAYS("--out is missing");
+	RUNS(2, "operator", "new", "--out");
+	RUNS(2, "operator", "new", "--out", "a", "b");
+	RUNS(2, "operator", "new", "--secret", "a");
+	RUNS(2, "operator", "public");
+	RUNS(2, "operator", "public", "--all");
+	RUNS(2, "manifest", "show");
+	RUNS(2, "manifest", "show", "--k", "2", "m");
+	SAYS("unknown option");
+	RUNS(2, "manifest", "sign", "m");
+	SAYS("--operator is missing");
+	RUNS(2, "manifest", "check", "--operators", "list", "m");
+	SAYS("are both needed");
+	RUNS(2, "manifest", "check", "--operators", "list", "--k", "0", "m");
+	RUNS(2, "manifest", "check", "--operators", "list", "--k", "17", "m");
+	RUNS(2, "manifest", "check", "--operators", "list", "--k", "-1", "m");
+	RUNS(2, "manifest", "check", "--operators", "list", "--k", "1", "--min-version", "0", "m");
+	SAYS("wants a version, 1 or more");
+	RUNS(2, "manifest", "check", "--min-version", "9007199254740992", "m");
+}
+
+static const struct mp_test tests[] = {
+	{ "ctl/new_keys_are_private_and_differ", new_keys_are_private_and_differ, 0 },
+	{ "ctl/key_files_that_are_not_right_are_refused", key_files_that_are_not_right_are_refused,
+	  0 },
+	{ "ctl/signed_by_two_it_is_accepted", signed_by_two_it_is_accepted, 0 },
+	{ "ctl/shown_in_words", shown_in_words, 0 },
+	{ "ctl/changed_after_signing_is_neither_shown_as_valid_nor_signed",
+	  changed_after_signing_is_neither_shown_as_valid_nor_signed, 0 },
+	{ "ctl/nothing_is_signed_twice_or_malformed", nothing_is_signed_twice_or_malformed, 0 },
+	{ "ctl/check_knows_what_is_in_force", check_knows_what_is_in_force, 0 },
+	{ "ctl/called_wrongly_says_so_with_exit_code_2", called_wrongly_says_so_with_exit_code_2,
+	  0 },
+};
+
+int main(int argc, char **argv)
+{
+	return mp_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
