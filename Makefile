@@ -127,8 +127,10 @@ $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 $(MP) $(STRESS) $(CT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
+$(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
 $(FUZZ): $(B)/tests/%: $(B)/tests/%.o $(O_all)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(L_all)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer) -o $@ $^ $(L_all)
 $(BENCH): $(B)/bench/%: $(B)/bench/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
@@ -172,7 +174,7 @@ RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
 	$(Q)rm -rf build/logs && mkdir -p build/logs
 	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) --no-print-directory $$t || exit 1; done
-	$(Q)for t in headercheck layers disasm check mp ct model asan tsan readme selftest aarch64; do \
+	$(Q)for t in headercheck layers disasm check mp ct model asan fuzz-short tsan readme selftest aarch64; do \
 		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
 	awk '{p+=$$1; f+=$$2; s+=$$3} END {printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f>0}' build/logs/total
 
@@ -180,7 +182,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp asan tsan ct model bench bench-sign dudect soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp asan fuzz-short tsan ct model bench bench-sign dudect soak fuzz headercheck \
         layers disasm readme selftest aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -229,9 +231,12 @@ dudect: $(B)/bench/bench_dudect ## does the time of secret code depend on its se
 soak: all mp-programs ## the long versions of the process tests and of the model
 	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(MP) $(STRESS),,,--long)
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) --no-print-directory model LONG=1
-fuzz: ## libFuzzer on what comes from a stream, SECONDS=60 each
+fuzz-short: ## each fuzz target for some seconds on random inputs, under ASan and UBSan
+	$(Q)$(MAKE) --no-print-directory VARIANT=asan $(patsubst $(B)/%,build/asan/%,$(FUZZ))
+	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(FUZZ)),,,3)
+fuzz: ## libFuzzer on what others send: streams, documents, messages, files; SECONDS=60 each
 	$(Q)for f in $(FUZZ); do $(MAKE) --no-print-directory VARIANT=fuzz $$(echo $$f | sed s,build/,build/fuzz/,) && \
-		$$(echo $$f | sed s,build/,build/fuzz/,) -max_total_time=$(or $(SECONDS),60) || exit 1; done
+		$$(echo $$f | sed s,build/,build/fuzz/,) -len_control=0 -max_total_time=$(or $(SECONDS),60) || exit 1; done
 tidy: ## clang-tidy
 	clang-tidy --quiet $(wildcard ring/*/*.c signer/*.c host_agent/*.c enclave_shim/*.c) -- -std=c17 -D_GNU_SOURCE $(I_shim)
 cov: ## line coverage of the unit tests (gcov)

@@ -3,9 +3,6 @@
  * fuzz_attest.c - arbitrary bytes as an attestation document, and as what a security
  * module answers.
  *
- *	clang -fsanitize=fuzzer,address,undefined ...            libFuzzer
- *	cc -fsanitize=address,undefined -DSR_FUZZ_MAIN ...       fuzz_attest [seconds [seed]]
- *
  * The first byte says what the rest is: a document as it came; a payload, which is
  * then signed, so that the fields are reached; changes to a good document; one CBOR
  * item; a response of a module. Checked besides what the sanitizers see: nothing that
@@ -13,31 +10,23 @@
  * untouched when there is an error, the CBOR reader always moves on.
  */
 #include <openssl/err.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "sr_attest.h"
-#include "sr_clock.h"
 #include "sr_mock_nsm.h"
 #include "sr_nsm.h"
 
-#define NOW 1796000000000u
+#define FUZZ_NAME "attest"
+#define FUZZ_MAKE make_input
+#define FUZZ_INPUT_BYTES (SR_EVIDENCE_DOC_BYTES_MAX + 1u)
+#include "fuzz_main.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+#define NOW 1796000000000u
 
 static struct sr_mock_nsm *mock;
 static struct sr_attest_root root;
 static struct sr_attest_cache cache;
 static unsigned char good[SR_EVIDENCE_DOC_BYTES_MAX];
 static size_t good_bytes;
-
-static void require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "fuzz_attest: %s\n", what);
-	abort();
-}
 
 static void start(void)
 {
@@ -220,33 +209,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 }
 
 #ifdef SR_FUZZ_MAIN
-
-/* xorshift64; a seed of 0 would give nothing but zeros */
-static uint64_t state;
-
-static uint64_t random64(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* Something of what each kind takes, with some of it changed. */
 static size_t make_input(uint8_t *input, size_t room)
 {
 	static const char response[] = "\xa1\x6b"
 				       "DescribePCR\xa2\x64lock\xf5\x64"
 				       "data\x41x";
-	uint8_t kind = (uint8_t)(random64() % 5);
+	uint8_t kind = (uint8_t)(fuzz_random() % 5);
 	size_t bytes = 0;
 
+	if (!mock)
+		start();
 	if (kind == 3) {
 		memcpy(input + 1, response, sizeof response - 1);
 		bytes = sizeof response - 1;
 	} else if (kind == 1) {
-		for (; bytes < random64() % 12 * 3; bytes++)
-			input[1 + bytes] = (uint8_t)random64();
+		for (; bytes < fuzz_random() % 12 * 3; bytes++)
+			input[1 + bytes] = (uint8_t)fuzz_random();
 	} else {
 		size_t skip = kind == 0 ? 10 : 0;
 
@@ -254,30 +233,8 @@ static size_t make_input(uint8_t *input, size_t room)
 		memcpy(input + 1, good + skip, bytes);
 	}
 	input[0] = kind;
-	for (uint64_t n = random64() % 8; n && bytes; n--)
-		input[1 + random64() % bytes] = (uint8_t)random64();
+	for (uint64_t n = fuzz_random() % 8; n && bytes; n--)
+		input[1 + fuzz_random() % bytes] = (uint8_t)fuzz_random();
 	return 1 + bytes;
 }
-
-int main(int argc, char **argv)
-{
-	static uint8_t input[SR_EVIDENCE_DOC_BYTES_MAX + 1];
-	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
-	uint64_t until_ns = sr_now_ns() + seconds * SR_NS_PER_S;
-	uint64_t runs = 0;
-
-	state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252u;
-	start();
-	for (; sr_now_ns() < until_ns; runs++) {
-		/* Where to start again, given as the second argument. */
-		if (runs % 10000 == 0)
-			fprintf(stderr, "fuzz_attest: run %llu, seed %llu\n",
-				(unsigned long long)runs, (unsigned long long)state);
-		(void)LLVMFuzzerTestOneInput(input, make_input(input, sizeof input));
-	}
-	printf("fuzz_attest: %llu runs, nothing found\n", (unsigned long long)runs);
-	sr_mock_nsm_delete(mock);
-	return 0;
-}
-
 #endif

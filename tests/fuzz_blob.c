@@ -2,28 +2,15 @@
 /*
  * fuzz_blob.c - arbitrary bytes, and sealed keys that are nearly right.
  *
- *	clang -fsanitize=fuzzer,address,undefined ...            libFuzzer
- *	cc -fsanitize=address,undefined -DSR_FUZZ_MAIN ...       fuzz_blob [seconds [seed]]
- *
  * The input's first byte chooses: the rest as it is, or an honest blob with the
  * rest laid over it at some offset, or cut. Checked besides what the sanitizers see:
  * only the honest one opens, and what is refused leaves the outputs untouched.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "sr_blob.h"
-#include "sr_clock.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "fuzz_blob: %s\n", what);
-	abort();
-}
+#define FUZZ_NAME "blob"
+#define FUZZ_INPUT_BYTES (2u * SR_BLOB_BYTES)
+#include "fuzz_main.h"
 
 static struct sr_noise_pair recipient, sender;
 static unsigned char real[SR_BLOB_BYTES];
@@ -100,38 +87,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	}
 	return 0;
 }
-
-#ifdef SR_FUZZ_MAIN
-/* xorshift64; a seed of 0 would give nothing but zeros */
-static uint64_t random64(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-int main(int argc, char **argv)
-{
-	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
-	uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252u;
-	uint64_t until_ns = sr_now_ns() + seconds * SR_NS_PER_S;
-	static uint8_t input[2 * SR_BLOB_BYTES];
-	uint64_t runs = 0;
-
-	for (; sr_now_ns() < until_ns; runs++) {
-		uint64_t seed = state;
-		size_t bytes = random64(&state) % (runs & 1 ? 16 : sizeof input);
-
-		for (size_t i = 0; i < bytes; i++)
-			input[i] = (uint8_t)(random64(&state) >> 32);
-		/* Where to start again, given as the second argument. */
-		if (runs % 1000 == 0)
-			fprintf(stderr, "fuzz_blob: run %llu, seed %llu\n",
-				(unsigned long long)runs, (unsigned long long)seed);
-		(void)LLVMFuzzerTestOneInput(input, bytes);
-	}
-	printf("fuzz_blob: %llu runs, nothing found\n", (unsigned long long)runs);
-	return 0;
-}
-#endif

@@ -2,9 +2,6 @@
 /*
  * fuzz_manifest.c - arbitrary texts, and manifests that are nearly right.
  *
- *	clang -fsanitize=fuzzer,address,undefined ...            libFuzzer
- *	cc -fsanitize=address,undefined -DSR_FUZZ_MAIN ...       fuzz_manifest [seconds [seed]]
- *
  * The input's first byte chooses what is read: the rest as a manifest, as an
  * envelope, as a list of operators, or edits (place, length, text) of a manifest or
  * an envelope that is right. Checked besides what the sanitizers see: what is taken
@@ -12,23 +9,13 @@
  * envelope is written again as the same bytes; nothing unsigned comes in force;
  * failures leave outputs alone.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include <jansson.h>
 
-#include "sr_clock.h"
 #include "sr_manifest.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "fuzz_manifest: %s\n", what);
-	abort();
-}
+#define FUZZ_NAME "manifest"
+#define FUZZ_INPUT_BYTES 64u
+#include "fuzz_main.h"
 
 #define INPUT_MAX 4096u
 #define PUB_TAIL "112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -196,38 +183,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	}
 	return 0;
 }
-
-#ifdef SR_FUZZ_MAIN
-/* xorshift64; a seed of 0 would give nothing but zeros */
-static uint64_t random64(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-int main(int argc, char **argv)
-{
-	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
-	uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252u;
-	uint64_t until_ns = sr_now_ns() + seconds * SR_NS_PER_S;
-	static uint8_t input[64];
-	uint64_t runs = 0;
-
-	for (; sr_now_ns() < until_ns; runs++) {
-		uint64_t seed = state;
-		size_t bytes = random64(&state) % (runs & 1 ? 16 : sizeof input);
-
-		for (size_t i = 0; i < bytes; i++)
-			input[i] = (uint8_t)(random64(&state) >> 32);
-		/* Where to start again, given as the second argument. */
-		if (runs % 1000 == 0)
-			fprintf(stderr, "fuzz_manifest: run %llu, seed %llu\n",
-				(unsigned long long)runs, (unsigned long long)seed);
-		(void)LLVMFuzzerTestOneInput(input, bytes);
-	}
-	printf("fuzz_manifest: %llu runs, nothing found\n", (unsigned long long)runs);
-	return 0;
-}
-#endif

@@ -3,36 +3,23 @@
  * fuzz_noise.c - arbitrary bytes, and messages that are nearly right, into both
  * ends of the three handshakes.
  *
- *	clang -fsanitize=fuzzer,address,undefined ...            libFuzzer
- *	cc -fsanitize=address,undefined -DSR_FUZZ_MAIN ...       fuzz_noise [seconds [seed]]
- *
  * The input's first byte chooses pattern, reader and how the message is made:
  * the rest as it is, or the peer's honest message with the rest laid over it at
  * some offset, or cut. Checked besides what the sanitizers see: only the honest
  * message is accepted; what is refused leaves the outputs untouched and the
  * handshake wiped.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "sr_clock.h"
 #include "sr_noise.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+#define FUZZ_NAME "noise"
+#define INPUT_MAX (SR_NOISE_MESSAGE_MAX + 64u)
+#define FUZZ_INPUT_BYTES (INPUT_MAX + 8u)
+#include "fuzz_main.h"
 
 #define PAYLOAD 24u
-#define INPUT_MAX (SR_NOISE_MESSAGE_MAX + 64u)
 
 static struct sr_noise_pair statics[2];
 static struct sr_noise_config configs[3][2];
-
-static void require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "fuzz_noise: %s\n", what);
-	abort();
-}
 
 static void start(void)
 {
@@ -153,38 +140,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	sr_noise_wipe(&noise[1]);
 	return 0;
 }
-
-#ifdef SR_FUZZ_MAIN
-/* xorshift64; a seed of 0 would give nothing but zeros */
-static uint64_t random64(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-int main(int argc, char **argv)
-{
-	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
-	uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252u;
-	uint64_t until_ns = sr_now_ns() + seconds * SR_NS_PER_S;
-	static uint8_t input[INPUT_MAX + 8];
-	uint64_t runs = 0;
-
-	for (; sr_now_ns() < until_ns; runs++) {
-		uint64_t seed = state;
-		size_t bytes = random64(&state) % (runs & 1 ? 16 : sizeof input);
-
-		for (size_t i = 0; i < bytes; i++)
-			input[i] = (uint8_t)(random64(&state) >> 32);
-		/* Where to start again, given as the second argument. */
-		if (runs % 1000 == 0)
-			fprintf(stderr, "fuzz_noise: run %llu, seed %llu\n",
-				(unsigned long long)runs, (unsigned long long)seed);
-		(void)LLVMFuzzerTestOneInput(input, bytes);
-	}
-	printf("fuzz_noise: %llu runs, nothing found\n", (unsigned long long)runs);
-	return 0;
-}
-#endif

@@ -2,9 +2,6 @@
 /*
  * fuzz_port.c - arbitrary bytes, and frames that are nearly right, into a port.
  *
- *	clang -fsanitize=fuzzer,address,undefined ...            libFuzzer
- *	cc -fsanitize=address,undefined -DSR_FUZZ_MAIN ...       fuzz_port [seconds [seed]]
- *
  * The input is a script: an operation a byte, its operands behind it. Most
  * operations put a frame into a stream, which is fed in pieces that the script
  * cuts; so sessions get opened, sealed ones too, and records signed. Checked besides
@@ -12,10 +9,6 @@
  * given back that was not spent; a port that failed stays silent; a sealed session
  * answers a number in one way, and its client can open that.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "sr_clock.h"
 #include "sr_core.h"
 #include "sr_frame.h"
 #include "sr_keyring.h"
@@ -26,14 +19,16 @@
 #include "sr_secret.h"
 #include "sr_type.h"
 
+#define FUZZ_NAME "port"
+#define FUZZ_INPUT_BYTES 4096u
+#include "fuzz_main.h"
+
 #define CREDITS 16u
 #define SLOT 256u
 #define STREAM_BYTES 16384u
 #define FIRST (UINT64_MAX - 3)
 #define DEPTH 4u
 #define KEPT 8u /* records of a sealed session that may come again; a power of two */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 struct script {
 	const uint8_t *data;
@@ -71,14 +66,6 @@ struct run {
 
 static struct sr_curve *curve;
 static struct sr_keyring *keys;
-
-static void require(bool condition, const char *what)
-{
-	if (condition)
-		return;
-	fprintf(stderr, "fuzz_port: %s\n", what);
-	abort();
-}
 
 static uint8_t take8(struct script *s)
 {
@@ -481,40 +468,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	sr_seal_wipe(&run.sealed.replies);
 	return 0;
 }
-
-#ifdef SR_FUZZ_MAIN
-/* xorshift64; a seed of 0 would give nothing but zeros */
-static uint64_t random64(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-int main(int argc, char **argv)
-{
-	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
-	uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 10) : 88172645463325252u;
-	uint64_t until_ns = sr_now_ns() + seconds * SR_NS_PER_S;
-	static uint8_t input[4096];
-	uint64_t runs = 0;
-
-	for (; sr_now_ns() < until_ns; runs++) {
-		uint64_t seed = state;
-		size_t bytes = random64(&state) % sizeof input;
-
-		for (size_t i = 0; i < bytes; i++)
-			input[i] = (uint8_t)(random64(&state) >> 32);
-		/* Where to start again, given as the second argument. */
-		if (runs % 1000 == 0)
-			fprintf(stderr, "fuzz_port: run %llu, seed %llu\n",
-				(unsigned long long)runs, (unsigned long long)seed);
-		(void)LLVMFuzzerTestOneInput(input, bytes);
-	}
-	printf("fuzz_port: %llu runs, nothing found\n", (unsigned long long)runs);
-	sr_keyring_delete(keys);
-	sr_curve_delete(curve);
-	return 0;
-}
-#endif
