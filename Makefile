@@ -54,12 +54,12 @@ I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
 CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
-SESSION := sr_message sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob
-ATTEST  := sr_cose sr_attest sr_attest_chain
+SESSION := sr_message sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob sr_control
+ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup # need libcbor, which the image does without
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
 SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_ledger sr_answer sr_admission \
-           sr_core sr_core_clear sr_core_sealed sr_port sr_operator sr_envelope sr_manifest
+           sr_core sr_core_clear sr_core_sealed sr_port sr_operator sr_envelope sr_manifest sr_quota sr_gate
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
 SHIM    := sr_getrandom sr_hazard sr_heap sr_private_file sr_keyfile sr_refill sr_signer
