@@ -96,7 +96,7 @@ head_of()
 	cat <<-END
 	set terminal svg size 1000,600 dynamic font "sans-serif,14" background rgb "white"
 	set output "$out/$1.svg"
-	set title "$2\n$machine; $count samples a row, the clock's own cost included" noenhanced
+	set title "$2\n$machine; $count samples a row, the clock's own cost included; $(date -u +%Y-%m-%d)" noenhanced
 	set key noenhanced reverse Left samplen 1.5
 	set border 3
 	set tics nomirror out
@@ -138,7 +138,8 @@ published="published (seed, M2)"
 	set xlabel "microseconds (beside the names: medians)"
 	set ylabel "share of samples, %"
 	set xrange [0:$(p99 "$work/core" 1.25)]
-	set yrange [0:*]
+	set yrange [0:120]
+	set ytics 0, 20, 100
 	set boxwidth 0.01 absolute
 	set style fill solid 0.75 noborder
 	set key top right
