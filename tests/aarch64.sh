@@ -31,7 +31,16 @@ secret/forked_child_finds_zeros qemu-user has no WIPEONFORK
 secret/kernel_says_locked_undumped_and_wiped_on_fork qemu-user passes no WIPEONFORK or DONTDUMP on
 batch/forked_child_finds_no_secret_in_any_phase qemu-user has no WIPEONFORK
 pool/child_that_is_forked_at_any_piece_is_refused qemu-user has no WIPEONFORK
-ticket/child_has_no_key qemu-user has no WIPEONFORK'
+ticket/child_has_no_key qemu-user has no WIPEONFORK
+core_admission/forked_child_has_no_keys_and_answers_nothing qemu-user has no WIPEONFORK
+gate/a_forked_child_is_silent qemu-user has no WIPEONFORK
+hazard/a_child_gets_no_keys_here qemu-user has no WIPEONFORK
+seal/forked_child_has_no_key qemu-user has no WIPEONFORK
+nsm/what_is_no_module_says_so qemu-user answers an ioctl it does not know by itself
+nitro/no_byte_of_a_document_can_be_changed a minute of P-384, emulated
+nitro/nor_any_that_was_tried_of_the_others half a minute of P-384, emulated
+gate/each_changed_byte_of_a_document_ends_it half a minute of P-384, emulated
+ticket/one_that_is_too_old_to_tell_counts_as_spent half a minute of handshakes, emulated'
 export SR_SKIP
 
 have_tools() {
