@@ -119,14 +119,34 @@ static int read_file(const char *path, char *text, size_t *bytes, size_t room)
 	return got < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* A manifest, with or without signatures, begins like one; a key file does not. */
+static bool holds_manifest(const char *path)
+{
+	static const char envelope[] = "sigring-manifest ";
+	char begin[sizeof envelope - 1] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, begin, sizeof begin);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return got == 0 || (got > 0 && begin[0] == '{') ||
+	       (got == (ssize_t)sizeof begin && !memcmp(begin, envelope, sizeof begin));
+}
+
 /* Beside the file and then over it, so that no reader ever finds half of one. */
 static int replace_file(const char *path, const char *text, size_t bytes)
 {
 	char beside[PATH_MAX];
 	struct stat st;
-	mode_t mode = stat(path, &st) ? 0644 : st.st_mode & 0777;
+	bool there = lstat(path, &st) == 0;
+	mode_t mode = there ? st.st_mode & 0777 : 0644;
 	size_t done = 0;
 	int fd, error = 0;
+
+	if (there && !S_ISREG(st.st_mode))
+		return fail_file(path, "it is no regular file, and is not replaced");
+	if (there && !holds_manifest(path))
+		return fail_file(path, "it is something else than a manifest, and is not replaced");
 
 	if (snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= (int)sizeof beside)
 		return fail_file(path, strerror(ENAMETOOLONG));

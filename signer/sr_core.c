@@ -127,8 +127,11 @@ void sr_core_close(struct sr_core *core, struct sr_core_session *s)
 	sr_wipe(s->token, sizeof s->token);
 }
 
-/* Room for one more open session: the oldest orphan makes it, if there is none. */
-bool sr_core_make_room(struct sr_core *core)
+/*
+ * Room for one more open session: the oldest orphan makes it, if there is none. But
+ * anybody can open sessions in clear, and none of those costs a sealed one.
+ */
+bool sr_core_make_room(struct sr_core *core, bool sealed)
 {
 	struct sr_core_session *oldest = NULL;
 
@@ -138,7 +141,8 @@ bool sr_core_make_room(struct sr_core *core)
 	for (uint32_t i = 0; i < core->sessions_count; i++) {
 		struct sr_core_session *s = &core->sessions[i];
 
-		if (s->ledger && s->stream == SR_NO_STREAM && (!oldest || s->since < oldest->since))
+		if (s->ledger && (sealed || !s->caller.sealed) && s->stream == SR_NO_STREAM &&
+		    (!oldest || s->since < oldest->since))
 			oldest = s;
 	}
 	if (oldest)

@@ -26,7 +26,7 @@ enum sr_open_result sr_core_clear_open(struct sr_core *core, uint32_t *session,
 	if (!s) {
 		if (request->flags & SR_OPEN_RESUME)
 			return SR_OPENED_GONE;
-		if (!sr_core_make_room(core))
+		if (!sr_core_make_room(core, false))
 			return SR_OPENED_FULL;
 		s = sr_core_place(core);
 		begin(core, s, request);

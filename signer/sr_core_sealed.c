@@ -186,7 +186,7 @@ static void end_predecessor(struct sr_core *core, struct sr_core_session *s)
 static bool promote(struct sr_core *core, struct sr_core_session *s)
 {
 	end_predecessor(core, s);
-	if (!sr_core_make_room(core))
+	if (!sr_core_make_room(core, true))
 		return false;
 	s->ledger = sr_ledgers_take(core->ledgers, s->depth, s->slot_bytes, 0);
 	core->provisional--;

@@ -78,7 +78,7 @@ struct sr_core {
 struct sr_core_session *sr_core_find(const struct sr_core *core, const uint64_t token[2],
 				     const struct sr_caller *caller);
 void sr_core_close(struct sr_core *core, struct sr_core_session *s);
-bool sr_core_make_room(struct sr_core *core);
+bool sr_core_make_room(struct sr_core *core, bool sealed);
 struct sr_core_session *sr_core_place(struct sr_core *core);
 bool sr_core_sizes_valid(const struct sr_core *core, uint32_t depth, uint32_t slot_bytes);
 enum sr_open_result sr_core_bind(struct sr_core *core, struct sr_core_session *s,

@@ -50,8 +50,8 @@ static bool config_valid(const struct sr_gate_config *c)
 	const struct sr_gate_limits *l = &c->limits;
 
 	return c->drbg && c->attest && c->identity && l->talk_ns &&
-	       l->ticket_ns <= SR_TICKET_LIFE_NS_MAX && l->depth_max >= SR_DEPTH_MIN &&
-	       l->depth_max <= SR_DEPTH_MAX && l->slot_bytes_max >= SR_SUB_BYTES_MIN &&
+	       l->talk_ns <= SR_QUOTA_FAILURE_NS_MAX && l->ticket_ns <= SR_TICKET_LIFE_NS_MAX &&
+	       l->depth_max >= SR_DEPTH_MIN && l->depth_max <= SR_DEPTH_MAX && l->slot_bytes_max >= SR_SUB_BYTES_MIN &&
 	       l->slot_bytes_max <= SR_SUB_BYTES_MAX && l->sessions_max >= 1;
 }
 
@@ -112,6 +112,8 @@ int sr_gate_manifest_set(struct sr_gate *gate, uint64_t version,
 	struct sr_terms terms = gate->config.terms;
 	int ret;
 
+	if (version <= terms.manifest_version)
+		return -EINVAL;
 	terms.manifest_version = version;
 	memcpy(terms.manifest_hash, hash, sizeof terms.manifest_hash);
 	ret = sr_terms_hash(gate->terms_hash, &terms);
@@ -160,7 +162,7 @@ static bool ticket_spent(const struct sr_gate *gate, uint64_t serial)
 {
 	uint64_t bit = serial % SR_GATE_TICKETS;
 
-	return serial >= gate->serial_next || gate->serial_next - serial > SR_GATE_TICKETS ||
+	return serial >= gate->serial_next || gate->serial_next - serial >= SR_GATE_TICKETS ||
 	       gate->spent[bit / 64] >> bit % 64 & 1;
 }
 

@@ -123,7 +123,8 @@ const unsigned char *sr_gate_public_key(const struct sr_gate *gate);
  * From now on documents say so, and BEGIN is refused (BINDING) when it answers a
  * document, or comes with a ticket, of the terms before. The failures of clients are
  * forgotten: their indices may mean others now.
- * Returns 0 or -EIO, the old one still in force.
+ * Returns 0; -EINVAL when the version is not above the one in force; -EIO. The old
+ * one is still in force then.
  */
 SR_WARN_UNUSED int sr_gate_manifest_set(struct sr_gate *gate, uint64_t version,
 					const unsigned char hash[SR_CONTROL_HASH_BYTES]);

@@ -164,7 +164,7 @@ int sr_operators_verify(const struct sr_operators *operators, const char *purpos
 					     index + 1);
 		good++;
 	}
-	if (good < operators->k)
+	if (operators->k == 0 || good < operators->k)
 		return sr_reason_set(why, -EACCES,
 				     "signed by %u of the %u operators, and it takes %u", good,
 				     operators->count, operators->k);

@@ -11,8 +11,9 @@ int sr_quota_init(struct sr_quota *quota, const struct sr_quota_limits *limits)
 {
 	if (!rate_valid(limits->failures_max, limits->failure_ns) ||
 	    !rate_valid(limits->identity_failures_max, limits->identity_failure_ns) ||
-	    limits->waiting_ns == 0 || limits->waiting_max == 0 ||
-	    limits->waiting_max > SR_QUOTA_WAITING_MAX || limits->identity_waiting_max == 0)
+	    limits->waiting_ns == 0 || limits->waiting_ns > SR_QUOTA_FAILURE_NS_MAX ||
+	    limits->waiting_max == 0 || limits->waiting_max > SR_QUOTA_WAITING_MAX ||
+	    limits->identity_waiting_max == 0)
 		return -EINVAL;
 	memset(quota, 0, sizeof *quota);
 	quota->limits = *limits;

@@ -271,6 +271,20 @@ static void nothing_is_signed_twice_or_malformed(void)
 	SAYS("at most 262144 bytes");
 }
 
+static void nothing_but_a_manifest_is_overwritten(void)
+{
+	begin();
+	new_files();
+	RUNS(1, "manifest", "sign", "--operator", "a.op", "--out", "b.op", "m.json");
+	SAYS("b.op: it is something else than a manifest, and is not replaced");
+	RUNS(0, "operator", "public", "b.op");
+	MP_EQ(symlink("m.json", "link.json"), 0, "symlink");
+	RUNS(1, "manifest", "sign", "--operator", "a.op", "link.json");
+	SAYS("link.json: it is no regular file, and is not replaced");
+	RUNS(0, "manifest", "sign", "--operator", "a.op", "--out", "signed", "m.json");
+	RUNS(0, "manifest", "sign", "--operator", "b.op", "--out", "signed", "signed");
+}
+
 static void check_knows_what_is_in_force(void)
 {
 	char t[65];
@@ -337,6 +351,7 @@ static const struct mp_test tests[] = {
 	{ "ctl/changed_after_signing_is_neither_shown_as_valid_nor_signed",
 	  changed_after_signing_is_neither_shown_as_valid_nor_signed, 0 },
 	{ "ctl/nothing_is_signed_twice_or_malformed", nothing_is_signed_twice_or_malformed, 0 },
+	{ "ctl/nothing_but_a_manifest_is_overwritten", nothing_but_a_manifest_is_overwritten, 0 },
 	{ "ctl/check_knows_what_is_in_force", check_knows_what_is_in_force, 0 },
 	{ "ctl/called_wrongly_says_so_with_exit_code_2", called_wrongly_says_so_with_exit_code_2,
 	  0 },

@@ -238,12 +238,18 @@ Test(nitro, debug_documents_are_valid_and_acceptable_to_nobody)
 
 Test(nitro, the_pinned_root_is_the_certificate_that_aws_publishes)
 {
+	unsigned char *twice;
 	struct bytes pem = loaded("aws_nitro_root_g1.pem");
 	struct sr_attest_root root, pinned = aws();
 
 	cr_assert_eq(sr_attest_root_parse(&root, pem.data, pem.bytes), 0);
 	cr_assert_arr_eq(root.sha256, pinned.sha256, sizeof root.sha256);
 	cr_assert_eq(sr_attest_root_parse(&root, pem.data, 100), -EINVAL);
+	twice = calloc(2, pem.bytes);
+	memcpy(twice, pem.data, pem.bytes);
+	memcpy(twice + pem.bytes, pem.data, pem.bytes);
+	cr_assert_eq(sr_attest_root_parse(&root, twice, 2 * pem.bytes), -EINVAL, "a bundle");
+	free(twice);
 	cr_assert_eq(sr_attest_root_parse(&root, pem.data, 0), -EINVAL);
 }
 

@@ -54,6 +54,23 @@ Test(core_admission, nothing_is_evicted_before_the_first_record_authenticates)
 	cr_assert_eq(resume_clear(51), SR_OPENED_OK);
 }
 
+/* Anybody on the stream can open sessions in clear; not at a sealed one's cost. */
+Test(core_admission, session_in_clear_takes_no_place_of_a_sealed_one)
+{
+	struct sr_open_request request;
+	uint32_t id;
+
+	give_and_check(a, 0, 1);
+	sr_core_stream_lost(rig.core, STREAM);
+	for (uint64_t i = 0; i < SESSIONS + 2; i++) {
+		request = rig_open_request(50 + i, FIRST);
+		cr_assert_eq(sr_core_open(rig.core, &id, &request, EPOCH, STREAM),
+			     i < SESSIONS - 1 ? SR_OPENED_OK : SR_OPENED_FULL);
+	}
+	cr_assert_eq(open_session(a), SR_OPENED_OK);
+	give_and_check(a, 1, 2);
+}
+
 Test(core_admission, first_record_without_room_ends_its_own_session_alone)
 {
 	for (uint64_t i = 0; i < SESSIONS; i++) {

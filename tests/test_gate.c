@@ -920,6 +920,9 @@ Test(gate, another_manifest_makes_older_documents_worthless)
 
 	rig_to_begin(&config);
 	cr_assert_eq(sr_gate_manifest_set(rig.gate, 8, hash), 0);
+	cr_assert_eq(sr_gate_manifest_set(rig.gate, 8, hash), -EINVAL);
+	cr_assert_eq(sr_gate_manifest_set(rig.gate, 7, rig.config.terms.manifest_hash), -EINVAL,
+		     "older terms do not come back into force");
 	assert_refused(SR_REFUSAL_BINDING);
 	cr_assert_eq(rig_stats().handshakes, 0);
 
@@ -954,7 +957,9 @@ Test(gate, limits_that_make_no_sense_are_refused)
 	refuse_with(c.attest = NULL);
 	refuse_with(c.identity = NULL);
 	refuse_with(c.limits.talk_ns = 0);
+	refuse_with(c.limits.talk_ns = UINT64_MAX);
 	refuse_with(c.limits.quota.waiting_ns = 0);
+	refuse_with(c.limits.quota.waiting_ns = UINT64_MAX);
 	refuse_with(c.limits.ticket_ns = SR_TICKET_LIFE_NS_MAX + 1);
 	refuse_with(c.limits.quota.failure_ns = 0);
 	refuse_with(c.limits.quota.failure_ns = SR_QUOTA_FAILURE_NS_MAX + 1);
@@ -1345,13 +1350,18 @@ Test(ticket, one_that_is_too_old_to_tell_counts_as_spent)
 		old[i] = rig.secrets->result.next;
 	}
 	(void)with_ticket(1);
-	for (uint32_t issued = 3; issued <= SR_GATE_TICKETS; issued++)
+	for (uint32_t issued = 3; issued < SR_GATE_TICKETS; issued++)
 		issue_one_more();
 
 	config = rig_setup_config(0);
 	config.ticket = &old[0];
 	rig_to_begin(&config);
 	assert_refused(SR_REFUSAL_TICKET_SPENT);
+	config = rig_setup_config(0);
+	config.ticket = &old[1];
+	rig_converse(&config);
+	/* The one that it was exchanged for takes another place in the count. */
+	old[1] = rig.secrets->result.next;
 	config = rig_setup_config(0);
 	config.ticket = &old[1];
 	rig_converse(&config);
@@ -1485,7 +1495,7 @@ static void fail_by_sizes(uint32_t client, enum sr_refusal code)
 	assert_refused(code);
 }
 
-Test(limits, a_client_pays_for_its_own_failures_alone)
+Test(limits, a_client_pays_for_its_own_failures_first)
 {
 	struct sr_setup_config config;
 

@@ -110,6 +110,15 @@ static int load_text(const char *json, uint32_t mask, uint64_t version_min)
 /* ---- operators ---- */
 
 /* RFC 8032, section 7.1, the secret and public key of TEST 1. */
+/* A list that nobody has filled in must not let everything pass. */
+Test(operator, an_empty_list_trusts_nobody)
+{
+	static const struct sr_operators none;
+	unsigned char hash[SR_HASH_BYTES] = { 1 };
+
+	cr_assert_eq(sr_operators_verify(&none, "manifest", hash, NULL, 0, &why), -EACCES);
+}
+
 Test(operator, key_is_ed25519)
 {
 	unsigned char secret[32], pub[32];

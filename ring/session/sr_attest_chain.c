@@ -38,7 +38,7 @@ int sr_attest_root_parse(struct sr_attest_root *root, const void *file, size_t f
 	char no_password[] = ""; /* else an encrypted file would make OpenSSL ask at the terminal */
 	unsigned char *der = NULL;
 	int der_bytes = 0, ret = -EINVAL;
-	X509 *cert = NULL;
+	X509 *cert = NULL, *second = NULL;
 	BIO *bio;
 
 	if (file_bytes == 0 || file_bytes > SR_ATTEST_BYTES_MAX)
@@ -46,15 +46,18 @@ int sr_attest_root_parse(struct sr_attest_root *root, const void *file, size_t f
 	(void)ERR_set_mark();
 	bio = BIO_new_mem_buf(file, (int)file_bytes);
 	cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, no_password) : NULL;
-	if (!cert)
-		cert = parse_der(file, file_bytes);
 	if (cert)
+		second = PEM_read_bio_X509(bio, NULL, NULL, no_password);
+	else
+		cert = parse_der(file, file_bytes);
+	if (cert && !second)
 		der_bytes = i2d_X509(cert, &der);
 	if (der_bytes > 0 && der_bytes <= (int)SR_ATTEST_CERT_BYTES_MAX) {
 		(void)SHA256(der, (size_t)der_bytes, root->sha256);
 		ret = 0;
 	}
 	OPENSSL_free(der);
+	X509_free(second);
 	X509_free(cert);
 	BIO_free(bio);
 	(void)ERR_pop_to_mark();
@@ -185,7 +188,7 @@ static enum sr_attest_code verify(struct sr_attest_chain *chain, const struct sr
 	return code;
 }
 
-/* Lengths go in too, or two chains could be cut from the same bytes. */
+/* Of hashes, which have one length, or two chains could be cut from the same bytes. */
 static void hash_chain(unsigned char hash[SR_ATTEST_HASH_BYTES], const struct sr_attest_view *certs,
 		       size_t count)
 {

@@ -113,7 +113,8 @@ SR_WARN_UNUSED int sr_cose_parse(struct sr_cose *out, const unsigned char *docum
  * @point: SR_P384_POINT_BYTES, the public key, uncompressed; checked to be on
  *         the curve.
  * Returns 0; -EBADMSG when it is not the signature, the point is no key, or the
- * payload is above 65,535 bytes; -ENOMEM. Allocates through OpenSSL, and leaves its error queue as it was.
+ * payload is above 65,535 bytes; -ENOMEM. Allocates through OpenSSL, and leaves its
+ * error queue as it was.
  */
 SR_WARN_UNUSED int sr_cose_verify(const struct sr_cose *cose, const unsigned char *point);
 

@@ -211,8 +211,10 @@ static bool matches(const struct sr_attest_image *image, const struct sr_attest_
 	return sr_equal(image->pcr0, doc->pcr[0], sizeof image->pcr0) &&
 	       sr_equal(image->pcr1, doc->pcr[1], sizeof image->pcr1) &&
 	       sr_equal(image->pcr2, doc->pcr[2], sizeof image->pcr2) &&
-	       (!image->with_pcr3 || sr_equal(image->pcr3, doc->pcr[3], sizeof image->pcr3)) &&
-	       (!image->with_pcr8 || sr_equal(image->pcr8, doc->pcr[8], sizeof image->pcr8));
+	       (!image->with_pcr3 || (doc->pcr_mask >> 3 & 1u &&
+				      sr_equal(image->pcr3, doc->pcr[3], sizeof image->pcr3))) &&
+	       (!image->with_pcr8 || (doc->pcr_mask >> 8 & 1u &&
+				      sr_equal(image->pcr8, doc->pcr[8], sizeof image->pcr8)));
 }
 
 /* What a ticket will need to know of it. */
