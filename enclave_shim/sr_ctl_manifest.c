@@ -29,6 +29,7 @@ struct work {
 	const char *operators;
 	const char *out;
 	const char *after;
+	const char *hash; /* what was read, in digits */
 	uint64_t k;
 	uint64_t version_min;
 	char text[SR_ENVELOPE_BYTES_MAX + 1]; /* one more, to see that it is too long */
@@ -42,6 +43,7 @@ static int run_check(struct work *work);
 static const struct option known[] = {
 	{ "operator", required_argument, NULL, 'o' },
 	{ "out", required_argument, NULL, 'w' },
+	{ "hash", required_argument, NULL, 'h' },
 	{ "operators", required_argument, NULL, 'l' },
 	{ "k", required_argument, NULL, 'k' },
 	{ "min-version", required_argument, NULL, 'm' },
@@ -56,8 +58,8 @@ static const struct command {
 	const char *arguments;
 	const char *help;
 } commands[] = {
-	{ "sign", run_sign, "ow", "--operator FILE [--out FILE] MANIFEST",
-	  "add an operator's signature, in place without --out" },
+	{ "sign", run_sign, "owh", "--operator FILE [--hash HEX] [--out FILE] MANIFEST",
+	  "add an operator's signature, in place without --out, if it is what `show` showed" },
 	{ "show", run_show, "", "MANIFEST", "what it says, its hash, and whose signatures it has" },
 	{ "check", run_check, "lkma",
 	  "--operators FILE --k K [--min-version N] [--after FILE] MANIFEST",
@@ -304,6 +306,16 @@ static int add_signature(struct work *work, const struct sr_operator_pair *pair)
 	return EXIT_DONE;
 }
 
+/* Between reading and signing a file, somebody may have changed it. */
+static bool is_hash(const struct work *work, const char *digits)
+{
+	char own[2 * SR_HASH_BYTES + 1];
+
+	for (size_t i = 0; i < SR_HASH_BYTES; i++)
+		(void)snprintf(own + 2 * i, 3, "%02x", work->manifest.hash[i]);
+	return strcmp(own, digits) == 0;
+}
+
 /* In protected memory. */
 struct secrets {
 	struct sr_pairfile file;
@@ -315,13 +327,16 @@ static int sign(struct work *work, struct secrets *secrets)
 	struct sr_reason why;
 	int ret;
 
-	if (sr_pairfile_load(&secrets->file, SR_PAIRFILE_OPERATOR, work->operator, & why))
+	if (sr_pairfile_load(&secrets->file, SR_PAIRFILE_OPERATOR, work->operator, &why))
 		return fail(why.text);
 	if (sr_operator_pair_make(&secrets->pair, secrets->file.secret))
 		return fail("OpenSSL makes no key: is it out of memory?");
 	ret = read_manifest(work);
 	if (ret)
 		return ret;
+	if (work->hash && !is_hash(work, work->hash))
+		return fail_file(work->file, "it is not the manifest of that --hash: somebody has "
+					     "changed it since, or the digits are wrong");
 	if (print_signatures(stderr, work))
 		return fail_file(work->file, "a signature does not verify: something was changed "
 					     "after it was made; sign the manifest alone again");
@@ -426,6 +441,9 @@ static int take_option(struct work *work, int letter, const char *value)
 	case 'l':
 		work->operators = value;
 		return 0;
+	case 'h':
+		work->hash = value;
+		return EXIT_DONE;
 	case 'a':
 		work->after = value;
 		return 0;

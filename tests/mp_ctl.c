@@ -271,6 +271,25 @@ static void nothing_is_signed_twice_or_malformed(void)
 	SAYS("at most 262144 bytes");
 }
 
+static void what_was_read_is_what_is_signed(void)
+{
+	char hash[65];
+	const char *at;
+
+	begin();
+	new_files();
+	RUNS(0, "manifest", "show", "m.json");
+	at = strstr(out, "hash ");
+	MP_CHECK(at && strlen(at) > 69, "no hash in: %s", out);
+	memcpy(hash, at + 5, 64);
+	hash[64] = '\0';
+	RUNS(0, "manifest", "sign", "--operator", "a.op", "--hash", hash, "--out", "s.json",
+	     "m.json");
+	hash[3] = hash[3] == '0' ? '1' : '0';
+	RUNS(1, "manifest", "sign", "--operator", "b.op", "--hash", hash, "s.json");
+	SAYS("it is not the manifest of that --hash");
+}
+
 static void nothing_but_a_manifest_is_overwritten(void)
 {
 	begin();
@@ -351,6 +370,7 @@ static const struct mp_test tests[] = {
 	{ "ctl/changed_after_signing_is_neither_shown_as_valid_nor_signed",
 	  changed_after_signing_is_neither_shown_as_valid_nor_signed, 0 },
 	{ "ctl/nothing_is_signed_twice_or_malformed", nothing_is_signed_twice_or_malformed, 0 },
+	{ "ctl/what_was_read_is_what_is_signed", what_was_read_is_what_is_signed, 0 },
 	{ "ctl/nothing_but_a_manifest_is_overwritten", nothing_but_a_manifest_is_overwritten, 0 },
 	{ "ctl/check_knows_what_is_in_force", check_knows_what_is_in_force, 0 },
 	{ "ctl/called_wrongly_says_so_with_exit_code_2", called_wrongly_says_so_with_exit_code_2,
