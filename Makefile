@@ -62,6 +62,8 @@ SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_p
            sr_core sr_core_clear sr_core_sealed sr_port sr_operator sr_envelope sr_manifest sr_quota sr_gate
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
+TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
+           sr_tune_check sr_tune_record sr_tune_apply sr_tune_pin sr_tune_c2c sr_tune_jitter
 SHIM    := sr_getrandom sr_hazard sr_heap sr_private_file sr_keyfile sr_refill sr_signer
 CTL     := sr_ctl_attest sr_ctl_key sr_ctl_manifest sr_ctl_operator sr_ctl_status sr_pairfile
 REPLAY  := sr_verify sr_orders sr_histogram
@@ -74,11 +76,12 @@ O_client := $(O_core) $(O_order) $(call objects,ring/client,$(CLIENT))
 O_signer := $(call objects,signer,$(SIGNER))
 O_host   := $(call objects,host_agent,$(HOST))
 O_agent  := $(O_host) $(call objects,host_agent,$(AGENT))
+O_tune   := $(call objects,host_agent,$(TUNE))
 O_shim   := $(call objects,enclave_shim,$(SHIM))
 O_replay := $(call objects,bench,$(REPLAY))
 
 SO       := libsigring.so.0
-PROGRAMS := sigring-agent sigring-enclave sigring-local sigringctl sigring-replay
+PROGRAMS := sigring-agent sigring-enclave sigring-local sigring-tune sigringctl sigring-replay
 L_core   := -lnuma -lpthread
 L_client := -lcrypto $(L_core)
 L_crypto := -lsecp256k1
@@ -97,6 +100,8 @@ all: $(addprefix $(B)/,$(PROGRAMS) libsigring.a $(SO)) ## every program and the 
 
 $(B)/sigring-agent: $(call objects,host_agent,sigring_agent) $(O_agent) $(O_core)
 $(B)/sigring-agent: LIBS := $(L_agent) $(L_core)
+$(B)/sigring-tune: $(call objects,host_agent,sigring_tune) $(O_tune) $(O_host) $(O_core)
+$(B)/sigring-tune: LIBS := $(L_core)
 $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_shim) $(O_host) $(O_signer) $(O_order) $(O_core)
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
@@ -118,7 +123,7 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SO) \
 		-Wl,--version-script=ring/client/libsigring.map -o $@ $(O_client) $(L_client)
 
-O_all := $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) \
+O_all := $(O_shim) $(O_tune) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) \
          $(call objects,enclave_shim,$(CTL) sr_serve sr_local sr_nsm sr_nsm_message sr_mock_nsm)
 L_all := $(L_crypto) -ljansson -lcbor $(L_agent) $(L_client) -lm
 $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
@@ -252,7 +257,7 @@ UNITS := host_agent/systemd/sigring-agent.service enclave_shim/systemd/sigring-e
          enclave_shim/systemd/sigring-local.service
 CONFS := host_agent/sigring-agent.conf enclave_shim/sigring-enclave.conf enclave_shim/sigring-local.conf
 INSTALLED = include/sigring lib/libsigring.a lib/$(SO) lib/libsigring.so lib/pkgconfig/sigring.pc \
-            $(addprefix bin/,sigringctl sigring-replay) $(addprefix sbin/,sigring-agent sigring-enclave sigring-local) \
+            $(addprefix bin/,sigringctl sigring-replay) $(addprefix sbin/,sigring-agent sigring-enclave sigring-local sigring-tune) \
             $(foreach m,$(wildcard docs/man/*.[1358]),share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
             $(addprefix lib/systemd/system/,$(notdir $(UNITS))) lib/sysusers.d/sigring.conf share/doc/sigring
 install: all ## headers, libraries, programs, man pages, units (PREFIX= DESTDIR=)
@@ -264,7 +269,7 @@ install: all ## headers, libraries, programs, man pages, units (PREFIX= DESTDIR=
 	ln -sf $(SO) $P/lib/libsigring.so
 	sed 's,@PREFIX@,$(PREFIX),;s,@VERSION@,$(VERSION),' ring/client/sigring.pc.in >$P/lib/pkgconfig/sigring.pc
 	install -m 755 $(B)/sigringctl $(B)/sigring-replay $P/bin/
-	install -m 755 $(B)/sigring-agent $(B)/sigring-enclave $(B)/sigring-local $P/sbin/
+	install -m 755 $(addprefix $(B)/,sigring-agent sigring-enclave sigring-local sigring-tune) $P/sbin/
 	for m in docs/man/*.[1358]; do install -D -m 644 $$m $P/share/man/man$${m##*.}/$${m##*/}; done
 	for u in $(UNITS); do sed 's,@PREFIX@,$(PREFIX),' $$u >$P/lib/systemd/system/$${u##*/}; done
 	install -m 644 host_agent/systemd/sigring.sysusers.conf $P/lib/sysusers.d/sigring.conf

@@ -109,6 +109,7 @@ needed()
 crypto='libcrypto|libssl|libsecp256k1|libsodium|libgcrypt'
 check "sigring-agent needs no cryptographic library" \
 	"$(needed "$BUILD/sigring-agent" | grep -E "$crypto")"
+check "sigring-tune needs none either" "$(needed "$BUILD/sigring-tune" | grep -E "$crypto")"
 check "ldd of sigring-agent shows none either" \
 	"$(ldd "$BUILD/sigring-agent" 2>&1 | grep -E "$crypto|not found|not a dynamic")"
 check "sigring-agent defines no symbol of one" \

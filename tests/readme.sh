@@ -139,6 +139,10 @@ done
 check "each option of sigringctl is in its man page" \
 	"$(lacks "$MAN/sigringctl.1" $(options "$BUILD/sigringctl" key) \
 		$(options "$BUILD/sigringctl" status))"
+check "each option of sigring-tune is in its man page" \
+	"$(lacks "$MAN/sigring-tune.8" $(for c in check apply revert c2c jitter; do
+		options "$BUILD/sigring-tune" $c
+	done))"
 
 # ---- configuration files ----
 
