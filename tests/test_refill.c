@@ -155,22 +155,21 @@ static uint32_t open_session(struct sr_transport *t)
 	return frame.session;
 }
 
-/*
- * The refill delays an answer by one piece at most: a turn does one piece (so many
- * turns are needed as there are pieces), and a record that has come in meanwhile
- * is answered by the very next turn, however much of the pool is still missing.
- */
-Test(refill, idle_turns_do_one_piece_each_and_never_before_an_answer)
+static char log_text[512];
+static unsigned int log_lines;
+
+static void keep_log(void *arg, const char *text)
 {
-	struct sr_signer_config config;
-	struct sr_signer signer;
-	struct sr_transport *t;
+	(void)arg;
+	(void)snprintf(log_text, sizeof log_text, "%s", text);
+	log_lines++;
+}
+
+/* A signer with a full pool, behind the transport of sigring-local; one session. */
+static uint32_t start(struct sr_signer *signer, struct sr_transport **t)
+{
 	struct sr_reason why = { 0, "" };
-	unsigned char record[RIG_SLOT], in[256];
-	struct sr_pool_stats stats;
-	struct sr_pool *pool;
-	uint32_t session, turns = 0;
-	uint64_t n = 0;
+	struct sr_signer_config config;
 
 	rig_need_secret_memory();
 	make_key();
@@ -180,13 +179,39 @@ Test(refill, idle_turns_do_one_piece_each_and_never_before_an_answer)
 	config.pool_batch = BATCH;
 	config.refill = SR_REFILL_IDLE;
 	config.allow_snapshot = true;
-	cr_assert_eq(sr_signer_new(&signer, &config, &why), 0, "%s", why.text);
-	cr_assert_null(signer.refill);
+	config.log = keep_log;
+	cr_assert_eq(sr_signer_new(signer, &config, &why), 0, "%s", why.text);
+	cr_assert_null(signer->refill);
+	cr_assert_eq(sr_local_new(t, signer), 0);
+	cr_assert_eq((*t)->ops->connect(*t), 0);
+	return open_session(*t);
+}
+
+static void stop(struct sr_signer *signer, struct sr_transport *t)
+{
+	t->ops->destroy(t);
+	sr_signer_delete(signer);
+	remove_key();
+}
+
+/*
+ * The refill delays an answer by one piece at most: a turn does one piece (so many
+ * turns are needed as there are pieces), and a record that has come in meanwhile
+ * is answered by the very next turn, however much of the pool is still missing.
+ */
+Test(refill, idle_turns_do_one_piece_each_and_never_before_an_answer)
+{
+	struct sr_signer signer;
+	struct sr_transport *t;
+	unsigned char record[RIG_SLOT], in[256];
+	struct sr_pool_stats stats;
+	struct sr_pool *pool;
+	uint32_t session, turns = 0;
+	uint64_t n = 0;
+
+	session = start(&signer, &t);
 	pool = sr_core_pool(signer.core);
 	cr_assert_eq(depth_of(pool), POOL, "it is full at the start");
-	cr_assert_eq(sr_local_new(&t, &signer), 0);
-	cr_assert_eq(t->ops->connect(t), 0);
-	session = open_session(t);
 
 	/* Without an idle turn between, all are used up and the next one is denied. */
 	for (; n <= POOL; n++) {
@@ -207,7 +232,27 @@ Test(refill, idle_turns_do_one_piece_each_and_never_before_an_answer)
 	sr_pool_stats_get(pool, &stats);
 	cr_assert_gt(stats.refilled, POOL);
 	cr_assert_geq(turns, (stats.refilled - POOL) / BATCH * PIECES);
-	t->ops->destroy(t);
-	sr_signer_delete(&signer);
-	remove_key();
+	stop(&signer, t);
+}
+
+/* A fault in a key: nothing is released, and the log says so once. */
+Test(refill, key_that_met_a_fault_is_in_the_log)
+{
+	unsigned char record[RIG_SLOT], in[256];
+	struct sr_core_stats stats;
+	struct sr_signer signer;
+	struct sr_transport *t;
+	uint32_t session = start(&signer, &t);
+
+	((unsigned char *)(uintptr_t)sr_keyring_secret(signer.keys, 0))[9] ^= 1;
+	rig_record(record, RIG_SLOT, 0, RIG_KEY, SR_ECDSA_SHA256, "x", 1);
+	send_frame(t, SR_FRAME_DATA, session, record, RIG_SLOT);
+	cr_assert_eq(rig_policy(receive(t, SR_FRAME_REPLY).payload), SR_POLICY_KEY_LOCKED);
+	sr_core_stats_get(signer.core, &stats);
+	cr_assert_eq(stats.check_failed, 1);
+	for (int i = 0; i < 10000; i++)
+		(void)t->ops->recv(t, in, sizeof in);
+	cr_assert_eq(log_lines, 1);
+	cr_assert(strstr(log_text, "A KEY IS LOCKED"), "%s", log_text);
+	stop(&signer, t);
 }
