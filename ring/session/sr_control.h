@@ -121,7 +121,7 @@ struct sr_control {
 	const unsigned char *data;
 };
 
-/* What the signer stands for now; user_data of its documents is their hash. */
+/* What the signer stands for at present; user_data of its documents is their hash. */
 struct sr_terms {
 	uint64_t boot_id[2]; /* random at each start */
 	uint64_t manifest_version;
