@@ -14,10 +14,7 @@
  * a secret once and succeeds only when that is reported. Without valgrind the
  * program fails, unless it is told --no-valgrind.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <valgrind/memcheck.h>
-
+#include "ct_main.h"
 #include "sr_ct.h"
 #include "sr_noise.h"
 #include "sr_seal.h"
@@ -25,14 +22,6 @@
 
 #define SLOT SR_SUB_BYTES_DEFAULT
 #define EPOCH (1ull << SR_SEAL_EPOCH_SHIFT)
-
-#define REQUIRE(condition)                                                                \
-	do {                                                                              \
-		if (!(condition)) {                                                       \
-			fprintf(stderr, "ct_noise: line %d: %s\n", __LINE__, #condition); \
-			exit(1);                                                          \
-		}                                                                         \
-	} while (0)
 
 /* In protected memory. */
 struct all {
@@ -43,11 +32,6 @@ struct all {
 	struct sr_seal seals[2]; /* sealing, opening */
 	struct sr_noise noise[2];
 };
-
-static void hide(void *mem, size_t bytes)
-{
-	(void)VALGRIND_MAKE_MEM_UNDEFINED(mem, bytes);
-}
 
 static void make_secrets(struct all *all)
 {
@@ -137,29 +121,12 @@ static void branch_on_secret(const struct all *all)
 		taken++;
 }
 
-static void require_valgrind(bool wanted)
-{
-	if (!wanted)
-		return;
-	if (!RUNNING_ON_VALGRIND) {
-		fprintf(stderr, "ct_noise: says nothing without valgrind; run it as: make ct\n");
-		exit(1);
-	}
-#ifndef SR_CT
-	fprintf(stderr,
-		"ct_noise: built without SR_CT, so nothing is declassified; run: make ct\n");
-	exit(1);
-#endif
-}
-
 int main(int argc, char **argv)
 {
-	bool control = argc > 1 && !strcmp(argv[1], "--control");
-	unsigned int reported;
+	bool control = ct_begin(argc, argv);
 	struct all *all;
 	void *mem;
 
-	require_valgrind(argc < 2 || strcmp(argv[1], "--no-valgrind") != 0);
 	REQUIRE(sr_secret_alloc(&mem, sizeof *all) == 0);
 	all = mem;
 	make_secrets(all);
@@ -172,12 +139,5 @@ int main(int argc, char **argv)
 		branch_on_secret(all);
 	sr_secret_free(mem, sizeof *all);
 
-	reported = VALGRIND_COUNT_ERRORS;
-	if (control)
-		printf("%s ct: a branch on a session key is reported\n",
-		       reported ? "ok" : "not ok");
-	else
-		printf("%s ct: handshakes, records and ratchet depend on no secret (%u reports)\n",
-		       reported ? "not ok" : "ok", reported);
-	return control == (reported != 0) ? 0 : 1;
+	return ct_end(control, "handshakes, records and ratchet depend on no secret");
 }

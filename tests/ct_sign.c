@@ -13,10 +13,7 @@
  * branches on a secret once and succeeds only when that is reported. Without
  * valgrind the program fails, unless it is told --no-valgrind.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <valgrind/memcheck.h>
-
+#include "ct_main.h"
 #include "sr_core.h"
 #include "sr_ct.h"
 #include "sr_curve.h"
@@ -39,19 +36,6 @@ static const char *const key_texts[] = {
 	"sigring-key 1\nid 3\nnonce presign-only\n" PERMIT "secret " SECRET_TEXT "\n",
 };
 #define KEYS 3u
-
-static void hide(void *mem, size_t bytes)
-{
-	(void)VALGRIND_MAKE_MEM_UNDEFINED(mem, bytes);
-}
-
-#define REQUIRE(condition)                                                               \
-	do {                                                                             \
-		if (!(condition)) {                                                      \
-			fprintf(stderr, "ct_sign: line %d: %s\n", __LINE__, #condition); \
-			exit(1);                                                         \
-		}                                                                        \
-	} while (0)
 
 /* In protected memory. */
 struct load {
@@ -152,29 +136,13 @@ static void branch_on_secret(const struct sr_keyring *ring)
 		taken++;
 }
 
-static void require_valgrind(bool wanted)
-{
-	if (!wanted)
-		return;
-	if (!RUNNING_ON_VALGRIND) {
-		fprintf(stderr, "ct_sign: says nothing without valgrind; run it as: make ct\n");
-		exit(1);
-	}
-#ifndef SR_CT
-	fprintf(stderr, "ct_sign: built without SR_CT, so nothing is declassified; run: make ct\n");
-	exit(1);
-#endif
-}
-
 int main(int argc, char **argv)
 {
-	bool control = argc > 1 && !strcmp(argv[1], "--control");
+	bool control = ct_begin(argc, argv);
 	unsigned char seed[32] = { 5 };
 	struct sr_keyring *ring;
 	struct sr_curve *curve;
-	unsigned int reported;
 
-	require_valgrind(argc < 2 || strcmp(argv[1], "--no-valgrind") != 0);
 	hide(seed, sizeof seed);
 	REQUIRE(sr_curve_new(&curve, seed) == 0);
 	REQUIRE(sr_keyring_new(&ring) == 0);
@@ -186,11 +154,5 @@ int main(int argc, char **argv)
 	sr_keyring_delete(ring);
 	sr_curve_delete(curve);
 
-	reported = VALGRIND_COUNT_ERRORS;
-	if (control)
-		printf("%s ct: a branch on a secret is reported\n", reported ? "ok" : "not ok");
-	else
-		printf("%s ct: key loading, nonces, refill and every scheme depend on no secret (%u reports)\n",
-		       reported ? "not ok" : "ok", reported);
-	return control == (reported != 0) ? 0 : 1;
+	return ct_end(control, "key loading, nonces, refill and every scheme depend on no secret");
 }

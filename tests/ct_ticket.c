@@ -11,22 +11,11 @@
  * only when that is reported. Without valgrind the program fails, unless it is told
  * --no-valgrind.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <valgrind/memcheck.h>
-
+#include "ct_main.h"
 #include "sr_blob.h"
 #include "sr_curve.h"
 #include "sr_secret.h"
 #include "sr_ticket.h"
-
-#define REQUIRE(condition)                                                                 \
-	do {                                                                               \
-		if (!(condition)) {                                                        \
-			fprintf(stderr, "ct_ticket: line %d: %s\n", __LINE__, #condition); \
-			exit(1);                                                           \
-		}                                                                          \
-	} while (0)
 
 /* In protected memory. */
 struct all {
@@ -105,29 +94,12 @@ static void branch_on_secret(const struct all *all)
 		taken++;
 }
 
-static void require_valgrind(bool wanted)
-{
-	if (!wanted)
-		return;
-	if (!RUNNING_ON_VALGRIND) {
-		fprintf(stderr, "ct_ticket: says nothing without valgrind; run it as: make ct\n");
-		exit(1);
-	}
-#ifndef SR_CT
-	fprintf(stderr,
-		"ct_ticket: built without SR_CT, so nothing is declassified; run: make ct\n");
-	exit(1);
-#endif
-}
-
 int main(int argc, char **argv)
 {
-	bool control = argc > 1 && !strcmp(argv[1], "--control");
-	unsigned int reported;
+	bool control = ct_begin(argc, argv);
 	struct all *all;
 	void *mem;
 
-	require_valgrind(argc < 2 || strcmp(argv[1], "--no-valgrind") != 0);
 	REQUIRE(sr_secret_alloc(&mem, sizeof *all) == 0);
 	all = mem;
 	tickets(all);
@@ -136,12 +108,5 @@ int main(int argc, char **argv)
 		branch_on_secret(all);
 	sr_secret_free(mem, sizeof *all);
 
-	reported = VALGRIND_COUNT_ERRORS;
-	if (control)
-		printf("%s ct: a branch on an opened secret is reported\n",
-		       reported ? "ok" : "not ok");
-	else
-		printf("%s ct: tickets and sealed keys depend on no secret (%u reports)\n",
-		       reported ? "not ok" : "ok", reported);
-	return control == (reported != 0) ? 0 : 1;
+	return ct_end(control, "tickets and sealed keys depend on no secret");
 }
