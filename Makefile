@@ -54,7 +54,7 @@ I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
 CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
-SESSION := sr_message sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob sr_control
+SESSION := sr_message sr_private_file sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob sr_control
 ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup # need libcbor, which the image does without
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
@@ -64,7 +64,7 @@ HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
            sr_tune_check sr_tune_record sr_tune_apply sr_tune_pin sr_tune_c2c sr_tune_jitter
-SHIM    := sr_getrandom sr_hazard sr_heap sr_private_file sr_keyfile sr_refill sr_signer
+SHIM    := sr_getrandom sr_hazard sr_heap sr_keyfile sr_refill sr_signer
 CTL     := sr_ctl_attest sr_ctl_key sr_ctl_manifest sr_ctl_operator sr_ctl_status sr_pairfile
 REPLAY  := sr_verify sr_orders sr_histogram
 
@@ -106,7 +106,7 @@ $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
-$(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_private_file sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
+$(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson -lcbor $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
 $(B)/sigring-replay: LIBS := -ljansson $(L_client) -lm

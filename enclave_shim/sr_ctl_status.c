@@ -45,7 +45,7 @@ static char *ask(const char *path)
 		struct sr_reason why;
 
 		memcpy(&m.refused, answer, sizeof m.refused);
-		(void)sr_refusal_reason(&why, m.refused.code);
+		(void)sr_attach_refusal_reason(&why, m.refused.code);
 		(void)fprintf(stderr, "sigringctl: %s\n", why.text);
 		n = -1;
 	} else if (n <= 0) {

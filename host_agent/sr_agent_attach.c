@@ -201,7 +201,7 @@ static void leave(struct sr_agent *a, struct sr_agent_client *c)
 		sr_agent_client_free(a, c);
 }
 
-static void refuse(struct sr_agent *a, struct sr_agent_client *c, enum sr_refusal code,
+static void refuse(struct sr_agent *a, struct sr_agent_client *c, enum sr_attach_refusal code,
 		   const char *why)
 {
 	union sr_attach_message m;
@@ -272,7 +272,7 @@ static void take_hello(struct sr_agent *a, struct sr_agent_client *c,
 	(void)!sr_attach_send(c->sock, &m, SR_ATTACH_OFFER, NULL, 0);
 }
 
-static enum sr_refusal region_refusal(int error)
+static enum sr_attach_refusal region_refusal(int error)
 {
 	switch (error) {
 	case -EBADF:

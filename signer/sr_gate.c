@@ -36,7 +36,7 @@ struct attempt {
 	struct sr_control_begin begin;
 	const unsigned char *message_1;
 	struct sr_ticket ticket;
-	struct sr_request request;
+	struct sr_session_request request;
 	unsigned char client[SR_NOISE_KEY_BYTES];
 	uint32_t identity;
 	bool authentic;
@@ -332,10 +332,10 @@ static enum sr_refusal judge_client(const struct sr_gate *gate, struct attempt *
 static enum sr_refusal judge_request(const struct sr_gate *gate, struct attempt *attempt)
 {
 	const struct sr_gate_limits *l = &gate->config.limits;
-	struct sr_request *r = &attempt->request;
+	struct sr_session_request *r = &attempt->request;
 	const uint64_t *token = attempt->begin.token;
 
-	if (sr_request_get(r, gate->payload))
+	if (sr_session_request_get(r, gate->payload))
 		return SR_REFUSAL_REQUEST;
 	if (!sr_is_pow2(r->depth) || r->depth < SR_DEPTH_MIN || r->depth > l->depth_max ||
 	    r->slot_bytes % SR_LINE_BYTES || r->slot_bytes < SR_SUB_BYTES_MIN ||
@@ -386,7 +386,7 @@ static int write_message_2(struct sr_gate *gate, unsigned char message[SR_BEGUN_
 static int make_admission(struct sr_gate *gate, struct sr_admission *admission,
 			  const struct attempt *attempt)
 {
-	const struct sr_request *r = &attempt->request;
+	const struct sr_session_request *r = &attempt->request;
 	struct sr_admission_terms terms = {
 		.token = { attempt->begin.token[0], attempt->begin.token[1] },
 		.predecessor = { r->predecessor[0], r->predecessor[1] },

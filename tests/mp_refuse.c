@@ -38,13 +38,13 @@ static void refused_by_library(struct sr_options *opt, int error, const char *wo
 	MP_CHECK(sr_now_ns() - begin_ns < MP_BOUND_NS, "it took too long");
 }
 
-static void refused_by_agent(int sock, enum sr_refusal code, const char *words)
+static void refused_by_agent(int sock, enum sr_attach_refusal code, const char *words)
 {
 	struct sr_reason why = { 0, "" };
 	uint32_t got = raw_refusal(sock);
 
 	MP_EQ(got, code, "refusal");
-	(void)sr_refusal_reason(&why, got);
+	(void)sr_attach_refusal_reason(&why, got);
 	MP_CHECK(strstr(why.text, words), "`%s` does not say `%s`", why.text, words);
 }
 
@@ -225,7 +225,7 @@ static int memfd_of(uint64_t bytes, int seals, uint64_t magic)
 
 #define ALL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
-static void refused_region(int fd, uint64_t bytes, enum sr_refusal code, const char *words)
+static void refused_region(int fd, uint64_t bytes, enum sr_attach_refusal code, const char *words)
 {
 	int sock = raw_offered(&rig, 1, 8);
 

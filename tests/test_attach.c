@@ -211,7 +211,7 @@ Test(attach, every_refusal_and_result_has_words_of_its_own)
 
 	for (uint32_t code = SR_REFUSED_VERSION; code <= SR_REFUSED_PROTOCOL; code++) {
 		struct sr_reason why = { 0, "" };
-		int error = sr_refusal_reason(&why, code);
+		int error = sr_attach_refusal_reason(&why, code);
 
 		cr_assert_lt(error, 0);
 		cr_assert_eq(why.error, error);
@@ -228,7 +228,7 @@ Test(attach, every_refusal_and_result_has_words_of_its_own)
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < i; k++)
 			cr_assert_str_neq(seen[i], seen[k]);
-	cr_assert_lt(sr_refusal_reason(NULL, 12345), 0);
+	cr_assert_lt(sr_attach_refusal_reason(NULL, 12345), 0);
 	cr_assert_lt(sr_result_reason(NULL, 12345), 0);
 }
 

@@ -186,13 +186,13 @@ Test(control, begun_and_refused_are_read_as_they_were_written)
 
 Test(control, payloads_are_read_as_they_were_written)
 {
-	struct sr_request request = { 1, 2, 3, SR_REQUEST_FLAGS, { 5, 6 } }, request_got;
+	struct sr_session_request request = { 1, 2, 3, SR_REQUEST_FLAGS, { 5, 6 } }, request_got;
 	struct sr_grant grant = { 1, 2, 3, true, true, { 4, 5 }, { 6 }, { 7 } }, grant_got;
 
 	memset(&request_got, 0, sizeof request_got);
 	memset(&grant_got, 0, sizeof grant_got);
-	sr_request_put(buffer, &request);
-	cr_assert_eq(sr_request_get(&request_got, buffer), 0);
+	sr_session_request_put(buffer, &request);
+	cr_assert_eq(sr_session_request_get(&request_got, buffer), 0);
 	cr_assert_eq(request_got.first, 1);
 	cr_assert_eq(request_got.depth, 2);
 	cr_assert_eq(request_got.slot_bytes, 3);
@@ -314,13 +314,13 @@ Test(control, a_message_of_another_kind_is_not_read)
 
 Test(control, flags_of_payloads_that_are_unknown_are_refused)
 {
-	struct sr_request request = { 0 };
+	struct sr_session_request request = { 0 };
 	struct sr_grant grant = { 0 };
 
 	for (uint32_t bit = 0; bit < 64; bit++) {
-		sr_request_put(buffer, &request);
+		sr_session_request_put(buffer, &request);
 		buffer[16 + bit / 8] |= (unsigned char)(1u << bit % 8);
-		cr_assert_eq(sr_request_get(&request, buffer), bit < 2 ? 0 : -EPROTO, "%u", bit);
+		cr_assert_eq(sr_session_request_get(&request, buffer), bit < 2 ? 0 : -EPROTO, "%u", bit);
 		memset(&request, 0, sizeof request);
 	}
 	for (uint32_t bit = 0; bit < 32; bit++) {

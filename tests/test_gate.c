@@ -85,7 +85,7 @@ static void assert_ended(enum sr_setup_code code)
 /* One record there and one back, under what both ends have got. */
 static bool records_pass(const struct sr_setup_config *config)
 {
-	const struct sr_request *r = &config->request;
+	const struct sr_session_request *r = &config->request;
 	struct sr_seal_config send = { &rig.secrets->keys, SR_SEAL_SUBMISSION, SR_AEAD_SEAL,
 				       r->first,           r->slot_bytes,      r->depth };
 	struct sr_seal_config receive = { &rig.secrets->keys, SR_SEAL_COMPLETION, SR_AEAD_OPEN,
@@ -797,7 +797,7 @@ Test(gate, a_token_that_waits_already_is_refused)
 }
 
 /* A client of another make, which asks for what ours never would. */
-static void begin_by_hand(const struct sr_setup_config *config, const struct sr_request *request)
+static void begin_by_hand(const struct sr_setup_config *config, const struct sr_session_request *request)
 {
 	unsigned char prologue[SR_PROLOGUE_BYTES], hash[32], payload[SR_REQUEST_BYTES];
 	unsigned char message[SR_BEGIN_NOISE_BYTES];
@@ -820,7 +820,7 @@ static void begin_by_hand(const struct sr_setup_config *config, const struct sr_
 	cr_assert_eq(sr_document_hash(begin.binding, rig.down.data + 104, rig.down.bytes - 104), 0);
 	cr_assert_eq(sr_terms_hash(hash, &rig.config.terms), 0);
 	sr_prologue_put(prologue, rig.config.pcr0, hash, &begin);
-	sr_request_put(payload, request);
+	sr_session_request_put(payload, request);
 	cr_assert_eq(sr_noise_init(&rig.secrets->setup.noise, &noise), 0);
 	cr_assert_eq(sr_noise_write(&rig.secrets->setup.noise, message, &bytes, sizeof message,
 				    payload, sizeof payload),
@@ -831,7 +831,7 @@ static void begin_by_hand(const struct sr_setup_config *config, const struct sr_
 Test(gate, requests_that_no_client_of_ours_makes_are_refused)
 {
 	struct sr_setup_config config = rig_setup_config(0);
-	struct sr_request request = config.request;
+	struct sr_session_request request = config.request;
 
 	begin_by_hand(&config, &request);
 	cr_assert_eq(rig_up(), SR_GATE_ADMIT);
@@ -1035,7 +1035,7 @@ Test(gate, it_forgets_a_session_that_it_has_refused)
 	config.request.first = 0x1234567890abcdef;
 	rig_to_begin(&config);
 	assert_refused(SR_REFUSAL_SIZES);
-	sr_request_put(request, &config.request);
+	sr_session_request_put(request, &config.request);
 	cr_assert_null(memmem(rig.gate, mapping_bytes(rig.gate), request, sizeof request));
 	cr_assert(is_zero(&rig.secrets->admission, sizeof rig.secrets->admission));
 }

@@ -314,7 +314,7 @@ static int take_message(struct sr_client *c, struct sr_reason *why)
 	if (count == want) {
 		switch (m.header.type) {
 		case SR_ATTACH_REFUSED:
-			return fail(c, sr_refusal_reason(why, m.refused.code));
+			return fail(c, sr_attach_refusal_reason(why, m.refused.code));
 		case SR_ATTACH_OFFER:
 			if (c->phase == SR_ATTACH_SENT_HELLO)
 				return take_offer(c, &m.offer, why);

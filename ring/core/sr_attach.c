@@ -144,7 +144,7 @@ int sr_attach_connect(const char *path)
 	return sock;
 }
 
-int sr_refusal_reason(struct sr_reason *why, uint32_t code)
+int sr_attach_refusal_reason(struct sr_reason *why, uint32_t code)
 {
 	switch (code) {
 	case SR_REFUSED_VERSION:

@@ -117,11 +117,11 @@ struct sr_attach_index { /* CLOSE and CLOSED */
 
 struct sr_attach_refused {
 	struct sr_attach_header header;
-	uint32_t code; /* enum sr_refusal */
+	uint32_t code; /* enum sr_attach_refusal */
 	uint32_t reserved;
 };
 
-enum sr_refusal {
+enum sr_attach_refusal {
 	SR_REFUSED_VERSION = 1,
 	SR_REFUSED_UID = 2,
 	SR_REFUSED_SIZES = 3,
@@ -191,8 +191,8 @@ SR_WARN_UNUSED int sr_attach_recv(int sock, union sr_attach_message *message, in
  * Returns the descriptor; -ENOENT, -ECONNREFUSED, -EACCES, -ENAMETOOLONG ... */
 SR_WARN_UNUSED int sr_attach_connect(const char *path);
 
-/* sr_refusal_reason - a refusal in words, with what to do; returns its -errno. */
-int sr_refusal_reason(struct sr_reason *why, uint32_t code);
+/* sr_attach_refusal_reason - a refusal in words, with what to do; returns its -errno. */
+int sr_attach_refusal_reason(struct sr_reason *why, uint32_t code);
 
 /* sr_result_reason - the same for the result of OPEN; not for SR_RESULT_OK. */
 int sr_result_reason(struct sr_reason *why, uint32_t result);

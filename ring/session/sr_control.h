@@ -150,7 +150,7 @@ struct sr_control_begin {
 #define SR_REQUEST_FLAGS (SR_REQUEST_PRIORITY | SR_REQUEST_STRICT)
 
 /* Sealed to the signer. */
-struct sr_request {
+struct sr_session_request {
 	uint64_t first; /* slot word of message 0 */
 	uint32_t depth;
 	uint32_t slot_bytes;
@@ -234,8 +234,8 @@ uint32_t sr_control_refused_put(unsigned char out[SR_REFUSED_BYTES], enum sr_ref
 SR_WARN_UNUSED int sr_control_refused_get(uint32_t *code, const struct sr_control *message);
 
 /* Payloads. The _get ones return 0 or -EPROTO; the room is exact, as are they. */
-void sr_request_put(unsigned char out[SR_REQUEST_BYTES], const struct sr_request *request);
-SR_WARN_UNUSED int sr_request_get(struct sr_request *request,
+void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES], const struct sr_session_request *request);
+SR_WARN_UNUSED int sr_session_request_get(struct sr_session_request *request,
 				  const unsigned char in[SR_REQUEST_BYTES]);
 void sr_grant_put(unsigned char out[SR_GRANT_BYTES], const struct sr_grant *grant);
 SR_WARN_UNUSED int sr_grant_get(struct sr_grant *grant, const unsigned char in[SR_GRANT_BYTES]);

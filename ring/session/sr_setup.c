@@ -104,7 +104,7 @@ static enum sr_setup_code begin(struct sr_setup *setup, unsigned char *out, size
 	if (ret)
 		return SR_SETUP_CRYPTO;
 	sr_prologue_put(prologue, setup->result.next.image.pcr0, terms_hash, &setup->begin);
-	sr_request_put(request, &setup->config.request);
+	sr_session_request_put(request, &setup->config.request);
 	ret = sr_noise_init(&setup->noise, &config);
 	if (!ret && setup->begin.has_ticket)
 		ret = sr_noise_set_psk(&setup->noise, setup->psk);
@@ -288,7 +288,7 @@ static enum sr_setup_code take_document(struct sr_setup *setup, unsigned char *o
 
 /* ---- message 2 ---- */
 
-static bool grant_makes_sense(const struct sr_grant *grant, const struct sr_request *request)
+static bool grant_makes_sense(const struct sr_grant *grant, const struct sr_session_request *request)
 {
 	return grant->depth_max >= request->depth && grant->slot_bytes_max >= request->slot_bytes &&
 	       grant->sessions_max >= 1 &&

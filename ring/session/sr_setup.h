@@ -78,7 +78,7 @@ struct sr_setup_config {
 	const unsigned char *ephemeral;       /* 32 secret random bytes, which the caller wipes */
 	unsigned char nonce[SR_CONTROL_NONCE_BYTES]; /* random; all three for this set-up alone */
 	uint64_t token[2];                           /* random */
-	struct sr_request request;
+	struct sr_session_request request;
 };
 
 /* What was set up. Holds a secret when there is a ticket. */
