@@ -32,11 +32,11 @@
 #ifndef SR_CORE_H
 #define SR_CORE_H
 
-#include "sr_admission.h"
 #include "sr_base.h"
 #include "sr_frame.h"
 #include "sr_sign.h"
 #include "sr_slot.h"
+#include "sr_task.h"
 
 struct sr_core;
 
@@ -100,6 +100,26 @@ SR_BEGIN_DECLS
  */
 SR_WARN_UNUSED int sr_core_new(struct sr_core **core, const struct sr_core_config *config);
 void sr_core_delete(struct sr_core *core);
+
+/*
+ * sr_core_task - do what the control thread has asked for, and note how it went.
+ *
+ * @task: its keys are moved in. What comes back in it is for sr_task_wipe() on the
+ *        thread that made it. No allocation, and nothing is freed.
+ *
+ * SR_TASK_ADMIT takes over a sealed session, provisionally: -EOPNOTSUPP: this core
+ * takes none; -EINVAL: depth or slot size is above the core's; -EEXIST: a session of
+ * that name is here, and stays.
+ */
+void sr_core_task(struct sr_core *core, struct sr_task *task);
+
+/*
+ * sr_core_settled - which sessions have left the table of provisional ones?
+ *
+ * By their first record, or because another took their place. One a call, in order;
+ * false when there is none. Who does not ask loses the oldest.
+ */
+bool sr_core_settled(struct sr_core *core, uint64_t token[2]);
 
 /*
  * sr_core_admit - take over a sealed session, provisionally.

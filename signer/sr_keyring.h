@@ -44,8 +44,18 @@ struct sr_key_info {
 	 * identities are apart: neither stands in for the other. */
 	uint64_t identities;
 	bool locked;          /* a check failed: it signs nothing any more */
+	bool held;            /* by the operators, until they let it go */
 	unsigned char pubkey[SR_PUBKEY_BYTES];
 	unsigned char address[20];
+};
+
+/* A key, ready to be put into a ring by a thread that computes nothing. In protected
+ * memory. */
+struct sr_key_entry {
+	struct sr_key_info info;
+	unsigned char d[SR_SECKEY_BYTES];
+	unsigned char b[SR_SCALAR_BYTES];  /* blinds, see sr_presign.h */
+	unsigned char bd[SR_SCALAR_BYTES]; /* b*d, never made from d again */
 };
 
 struct sr_keyring;
@@ -79,12 +89,38 @@ SR_WARN_UNUSED int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve
 				  const struct sr_key_info *info,
 				  unsigned char seckey[SR_SECKEY_BYTES]);
 
+/*
+ * sr_key_entry_make - a key with its blinding.
+ *
+ * @info:   as for sr_keyring_add().
+ * @seckey: 32 bytes in protected memory; stays the caller's.
+ * @by:     a secret random scalar, likewise.
+ *
+ * Returns 0; -EINVAL: as sr_keyring_add(), or @by is no scalar. *entry is then wiped.
+ */
+SR_WARN_UNUSED int sr_key_entry_make(struct sr_key_entry *entry, const struct sr_curve *curve,
+				     const struct sr_key_info *info,
+				     const unsigned char seckey[SR_SECKEY_BYTES],
+				     const unsigned char by[SR_SCALAR_BYTES]);
+
+/*
+ * sr_keyring_put - put a ready key into the ring. Copies and wipes, and no more.
+ *
+ * Returns 0 with *entry wiped; -EEXIST (the id is taken); -ENOSPC.
+ */
+SR_WARN_UNUSED int sr_keyring_put(struct sr_keyring *ring, struct sr_key_entry *entry);
+
+/* sr_keyring_remove - wipe a key and free its place. Indices of others stay. */
+void sr_keyring_remove(struct sr_keyring *ring, uint32_t index);
+
 /* sr_keyring_find - index of a key, or -ENOENT. */
 int sr_keyring_find(const struct sr_keyring *ring, uint32_t id);
 
+/* sr_keyring_places - indices are below this; a key's place may be free. */
+uint32_t sr_keyring_places(const struct sr_keyring *ring);
 uint32_t sr_keyring_count(const struct sr_keyring *ring);
 
-/* sr_keyring_info - the public side of key @index, which must be < count. */
+/* sr_keyring_info - the public side of key @index, below places; id 0: it is free. */
 const struct sr_key_info *sr_keyring_info(const struct sr_keyring *ring, uint32_t index);
 
 /* sr_keyring_secret - 32 bytes, borrowed, in protected memory. */

@@ -16,6 +16,13 @@
  *	                                     16  accepted so far    u64
  *	                                     24  signature          64
  *	                                     88  reserved, zero     8
+ *
+ * Message 0 of a sealed session is the client library's own: of type SR_TYPE_SESSION,
+ * with neither key nor body. It proves to each end that the other has the keys, before
+ * an order depends on it, and ends the predecessor that the session has named. The
+ * reply's signature then says how far that had come, for good: whether it was there
+ * u64, the number after the highest that was taken u64, requests accepted u64; the
+ * rest is zero. Anywhere else this type is a BAD_REQUEST.
  */
 #ifndef SR_MESSAGE_H
 #define SR_MESSAGE_H
@@ -36,6 +43,11 @@
 #define SR_REP_ACCEPTED 16u
 #define SR_REP_SIG 24u
 #define SR_SIG_BYTES 64u
+
+#define SR_TYPE_SESSION 0u
+#define SR_LAST_KNOWN SR_REP_SIG
+#define SR_LAST_NEXT (SR_REP_SIG + 8u)
+#define SR_LAST_ACCEPTED (SR_REP_SIG + 16u)
 
 SR_STATIC_ASSERT(SR_REP_SIG + SR_SIG_BYTES <= SR_CMP_BODY_BYTES, "reply ABI");
 
