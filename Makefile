@@ -58,8 +58,8 @@ SESSION := sr_message sr_private_file sr_secret sr_aead sr_noise sr_seal sr_tick
 ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup # need libcbor, which the image does without
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
-SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_ledger sr_answer sr_admission \
-           sr_core sr_core_clear sr_core_sealed sr_port sr_operator sr_envelope sr_manifest sr_quota sr_gate
+SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_ledger sr_answer sr_admission sr_rights sr_task \
+           sr_core sr_core_clear sr_core_sealed sr_core_task sr_port sr_operator sr_envelope sr_manifest sr_quota sr_gate
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \

@@ -33,7 +33,7 @@ void sr_signer_config_init(struct sr_signer_config *config)
 
 static bool needs_pool(const struct sr_keyring *keys)
 {
-	for (uint32_t i = 0; i < sr_keyring_count(keys); i++)
+	for (uint32_t i = 0; i < sr_keyring_places(keys); i++)
 		if (sr_nonce_pooled(sr_keyring_info(keys, i)->nonce_mode))
 			return true;
 	return false;

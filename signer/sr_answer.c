@@ -65,6 +65,8 @@ static int authorise(const struct sr_keyring *keys, const struct request *reques
 		return -SR_POLICY_TYPE_NOT_PERMITTED;
 	if (info->locked)
 		return -SR_POLICY_KEY_LOCKED;
+	if (info->held)
+		return -SR_POLICY_KEY_HELD;
 	return key;
 }
 

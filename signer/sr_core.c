@@ -75,6 +75,17 @@ void sr_core_delete(struct sr_core *core)
 	free(core);
 }
 
+static void leave_stream(struct sr_core *core, struct sr_core_session *s)
+{
+	if (s->stream == SR_NO_STREAM)
+		return;
+	s->stream = SR_NO_STREAM;
+	if (!s->ledger)
+		return; /* as old as its admission */
+	s->since = core->age++;
+	core->stats.orphans++;
+}
+
 static struct sr_core_session *find_id(const struct sr_core *core, uint32_t id)
 {
 	uint32_t index = SR_SESSION_INDEX(id);
@@ -110,44 +121,70 @@ struct sr_core_session *sr_core_find(const struct sr_core *core, const uint64_t 
 	return found;
 }
 
+/* How many sessions the client of this one has open; all in clear are one client's. */
+static uint32_t *share_of(struct sr_core *core, const struct sr_core_session *s)
+{
+	return &core->shares[s->caller.sealed ? s->caller.who : SR_IDENTITIES_MAX];
+}
+
 void sr_core_close(struct sr_core *core, struct sr_core_session *s)
 {
 	if (s->ledger) {
 		core->stats.sessions--;
+		--*share_of(core, s);
 		if (s->stream == SR_NO_STREAM)
 			core->stats.orphans--;
 		sr_ledgers_give_back(core->ledgers, s->ledger);
-		s->ledger = NULL;
-	} else {
-		core->provisional--;
 	}
 	if (s->caller.sealed)
-		sr_core_sealed_close(s);
+		sr_core_sealed_close(core, s);
+	s->ledger = NULL;
 	s->id = 0;
 	sr_wipe(s->token, sizeof s->token);
 }
 
+void sr_core_opened(struct sr_core *core, const struct sr_core_session *s)
+{
+	core->stats.sessions++;
+	++*share_of(core, s);
+}
+
+void sr_core_share(struct sr_core *core)
+{
+	memset(core->shares, 0, sizeof core->shares);
+	for (uint32_t i = 0; i < core->sessions_count; i++)
+		if (core->sessions[i].ledger)
+			++*share_of(core, &core->sessions[i]);
+}
+
 /*
- * Room for one more open session: the oldest orphan makes it, if there is none. But
- * anybody can open sessions in clear, and none of those costs a sealed one.
+ * Room for one more open session: if there is none, an orphan makes it, of the client
+ * who has most sessions the oldest, so that whoever leaves many behind pays for them
+ * himself. But anybody can open sessions in clear, and none of those costs a sealed one.
  */
 bool sr_core_make_room(struct sr_core *core, bool sealed)
 {
-	struct sr_core_session *oldest = NULL;
+	struct sr_core_session *victim = NULL;
+	uint32_t most = 0;
 
 	if (core->stats.sessions < core->sessions_max)
 		return true;
 
 	for (uint32_t i = 0; i < core->sessions_count; i++) {
 		struct sr_core_session *s = &core->sessions[i];
+		uint32_t share;
 
-		if (s->ledger && (sealed || !s->caller.sealed) && s->stream == SR_NO_STREAM &&
-		    (!oldest || s->since < oldest->since))
-			oldest = s;
+		if (!s->ledger || s->stream != SR_NO_STREAM || (!sealed && s->caller.sealed))
+			continue;
+		share = *share_of(core, s);
+		if (!victim || share > most || (share == most && s->since < victim->since)) {
+			victim = s;
+			most = share;
+		}
 	}
-	if (oldest)
-		sr_core_close(core, oldest);
-	return oldest;
+	if (victim)
+		sr_core_close(core, victim);
+	return victim;
 }
 
 /*
@@ -215,7 +252,13 @@ void sr_core_end(struct sr_core *core, uint32_t session, uint32_t epoch)
 {
 	struct sr_core_session *s = find_id(core, session);
 
-	if (s && epoch >= s->epoch)
+	if (!s || epoch < s->epoch)
+		return;
+	/* That the client has gone is the agent's word: in a sealed session nothing is
+	 * lost by it, and how far it came can still be told to its successor. */
+	if (s->caller.sealed)
+		leave_stream(core, s);
+	else
 		sr_core_close(core, s);
 }
 
@@ -227,13 +270,8 @@ void sr_core_stream_lost(struct sr_core *core, uint32_t stream)
 	for (uint32_t i = 0; i < core->sessions_count; i++) {
 		struct sr_core_session *s = &core->sessions[i];
 
-		if (s->id == 0 || s->stream != stream)
-			continue;
-		s->stream = SR_NO_STREAM;
-		if (!s->ledger)
-			continue; /* as old as its admission */
-		s->since = core->age++;
-		core->stats.orphans++;
+		if (s->id != 0 && s->stream == stream)
+			leave_stream(core, s);
 	}
 }
 
@@ -312,7 +350,7 @@ enum sr_core_verdict sr_core_record(struct sr_core *core, unsigned char reply[SR
 
 	if (!s || epoch < s->epoch || s->stream != stream || bytes != s->slot_bytes) {
 		core->stats.dropped++;
-		return SR_CORE_DROPPED;
+		return s ? SR_CORE_DROPPED : SR_CORE_ENDED;
 	}
 	return s->caller.sealed ? sr_core_sealed_record(core, reply, s, record) :
 				  sr_core_clear_record(core, reply, s, record);

@@ -75,17 +75,12 @@ struct sr_core_stats {
 	uint64_t unauthentic; /* records of sealed sessions that nobody sealed so */
 };
 
-/* How far a session had come when it ended. */
-struct sr_core_last {
-	uint64_t next;     /* one more than the highest number that was seen */
-	uint64_t accepted; /* requests that were judged */
-};
-
 /* What became of a record given to sr_core_record(). */
 enum sr_core_verdict {
 	SR_CORE_REPLY = 0,   /* a completion record was written */
 	SR_CORE_DROPPED = 1, /* nothing to say; the credit goes back */
-	SR_CORE_ENDED = 2,   /* the session was ended; the credit goes back */
+	SR_CORE_ENDED = 2,   /* the session was ended, now or before; the credit goes back,
+				and whoever sent it has to be told */
 };
 
 SR_BEGIN_DECLS
@@ -120,29 +115,6 @@ void sr_core_task(struct sr_core *core, struct sr_task *task);
  * false when there is none. Who does not ask loses the oldest.
  */
 bool sr_core_settled(struct sr_core *core, uint64_t token[2]);
-
-/*
- * sr_core_admit - take over a sealed session, provisionally.
- *
- * @admission: its keys are moved in. On success it holds what its place has held
- *             before, for sr_admission_wipe() on the thread that made it.
- *
- * Returns 0; -EOPNOTSUPP: this core takes none; -EINVAL: depth or slot size is
- * above the core's; -EEXIST: a session of that name is here, and stays. *admission
- * is then untouched. No allocation, and nothing is freed.
- */
-SR_WARN_UNUSED int sr_core_admit(struct sr_core *core, struct sr_admission *admission);
-
-/*
- * sr_core_predecessor - how far the session had come that this one has ended.
- *
- * @token: of the successor.
- *
- * Returns 0; -EAGAIN: its first record has not come; -ENOENT: there is no such
- * session, or it named no predecessor, or one that was not here any more.
- */
-SR_WARN_UNUSED int sr_core_predecessor(const struct sr_core *core, const uint64_t token[2],
-				       struct sr_core_last *last);
 
 /*
  * sr_core_idle - do one piece of what the next records would wait for.
@@ -180,7 +152,12 @@ enum sr_open_result sr_core_open(struct sr_core *core, uint32_t *session,
 				 const struct sr_open_request *request, uint32_t epoch,
 				 uint32_t stream);
 
-/* sr_core_end - the client has gone. Ignored for a lower epoch. */
+/*
+ * sr_core_end - the client has gone, says the agent. Ignored for a lower epoch.
+ *
+ * A session in clear ends. A sealed one is left without a stream: it ends when its
+ * successor begins, or when its place is wanted.
+ */
 void sr_core_end(struct sr_core *core, uint32_t session, uint32_t epoch);
 
 /* sr_core_stream_lost - its sessions stay, without a stream, to be resumed. */

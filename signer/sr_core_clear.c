@@ -11,7 +11,7 @@ static void begin(struct sr_core *core, struct sr_core_session *s,
 	s->caller = (struct sr_caller){ .sealed = false, .who = request->uid };
 	s->priority = request->flags & SR_OPEN_PRIORITY;
 	s->ledger = sr_ledgers_take(core->ledgers, s->depth, s->slot_bytes, request->next);
-	core->stats.sessions++;
+	sr_core_opened(core, s);
 	core->stats.orphans++; /* until it is put on its stream */
 }
 

@@ -20,7 +20,8 @@ int sr_core_sealed_start(struct sr_core *core)
 		return ret;
 	core->secrets = mem;
 	core->due = calloc(core->sessions_count, sizeof *core->due);
-	if (!core->due)
+	core->settled = calloc(core->admissions_max, sizeof *core->settled);
+	if (!core->due || !core->settled)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < core->sessions_count; i++)
 		core->sessions[i].seals = &core->secrets->seals[i];
@@ -37,12 +38,40 @@ void sr_core_sealed_stop(struct sr_core *core)
 		sr_seal_wipe(&core->secrets->seals[i].replies);
 	}
 	free(core->due);
+	free(core->settled);
 	sr_secret_free(core->secrets, secrets_bytes(core));
 }
 
-/* The contexts stay, without a key, until the next admission to this place. */
-void sr_core_sealed_close(struct sr_core_session *s)
+/* It is provisional no more. Told once; what nobody asks about is forgotten. */
+static void settle(struct sr_core *core, const struct sr_core_session *s)
 {
+	uint64_t *at = core->settled[(core->settled_head + core->settled_count) %
+				     core->admissions_max];
+
+	memcpy(at, s->token, sizeof s->token);
+	if (core->settled_count < core->admissions_max)
+		core->settled_count++;
+	else
+		core->settled_head = (core->settled_head + 1) % core->admissions_max;
+	core->provisional--;
+}
+
+bool sr_core_settled(struct sr_core *core, uint64_t token[2])
+{
+	if (core->settled_count == 0)
+		return false;
+
+	memcpy(token, core->settled[core->settled_head], sizeof core->settled[0]);
+	core->settled_head = (core->settled_head + 1) % core->admissions_max;
+	core->settled_count--;
+	return true;
+}
+
+/* The contexts stay, without a key, until the next admission to this place. */
+void sr_core_sealed_close(struct sr_core *core, struct sr_core_session *s)
+{
+	if (!s->ledger)
+		settle(core, s);
 	sr_seal_forget(&s->seals->requests);
 	sr_seal_forget(&s->seals->replies);
 }
@@ -77,7 +106,7 @@ static void begin(struct sr_core *core, struct sr_core_session *s,
 	core->provisional++;
 }
 
-int sr_core_admit(struct sr_core *core, struct sr_admission *admission)
+int sr_core_sealed_admit(struct sr_core *core, struct sr_admission *admission)
 {
 	const struct sr_admission_terms *terms = &admission->terms;
 	struct sr_seal_pair *moving;
@@ -106,21 +135,6 @@ int sr_core_admit(struct sr_core *core, struct sr_admission *admission)
 static bool has_predecessor(const struct sr_core_session *s)
 {
 	return s->predecessor[0] || s->predecessor[1];
-}
-
-int sr_core_predecessor(const struct sr_core *core, const uint64_t token[2],
-			struct sr_core_last *last)
-{
-	const struct sr_core_session *s = sr_core_find(core, token, &anyone_sealed);
-
-	if (!s || !has_predecessor(s))
-		return -ENOENT;
-	if (!s->ledger)
-		return -EAGAIN;
-	if (!s->has_last)
-		return -ENOENT;
-	*last = s->last;
-	return 0;
 }
 
 enum sr_open_result sr_core_sealed_open(struct sr_core *core, uint32_t *session,
@@ -188,10 +202,28 @@ static bool promote(struct sr_core *core, struct sr_core_session *s)
 	end_predecessor(core, s);
 	if (!sr_core_make_room(core, true))
 		return false;
+	settle(core, s);
 	s->ledger = sr_ledgers_take(core->ledgers, s->depth, s->slot_bytes, 0);
-	core->provisional--;
-	core->stats.sessions++;
+	sr_core_opened(core, s);
 	return true;
+}
+
+/* Message 0 of who asks for nothing but the session itself (sr_message.h). */
+static bool asks_for_session(const struct sr_core *core, const struct sr_core_session *s,
+			     uint64_t n)
+{
+	SR_STATIC_ASSERT(SR_TYPE_SESSION == 0, "a body of zeros");
+	return n == 0 &&
+	       sr_all_zero(core->secrets->body, s->slot_bytes - SR_SUB_BODY - SR_TAG_BYTES);
+}
+
+static void put_last(unsigned char *body, const struct sr_core_session *s)
+{
+	if (!s->has_last)
+		return;
+	sr_put64(body + SR_LAST_KNOWN, 1);
+	sr_put64(body + SR_LAST_NEXT, s->last.next);
+	sr_put64(body + SR_LAST_ACCEPTED, s->last.accepted);
 }
 
 static enum sr_fate fate_of(const struct sr_core_session *s, uint64_t n)
@@ -215,6 +247,7 @@ static bool answer(struct sr_core *core, struct sr_core_session *s, uint64_t n,
 		   const unsigned char *record, enum sr_fate fate)
 {
 	struct sr_answer made = { .status = SR_VOID };
+	bool session = asks_for_session(core, s, n);
 	unsigned char *reply;
 
 	s->gapped |= fate == SR_FATE_AHEAD && n != s->ledger->next;
@@ -224,18 +257,21 @@ static bool answer(struct sr_core *core, struct sr_core_session *s, uint64_t n,
 		made.status = SR_OK;
 		if (s->strict && s->gapped)
 			sr_answer_deny(&made, SR_POLICY_GAP);
-		else
+		else if (!session)
 			sr_answer_make(&made, core->sign, core->keys, &s->caller,
 				       core->secrets->body, s->slot_bytes);
 	}
 	sr_put64(reply, s->first + n);
 	reply[SR_CMP_KIND] = SR_KIND_SEALED;
 	sr_answer_put(reply + SR_CMP_BODY, &made, s->accepted);
+	if (session && made.status == SR_OK)
+		put_last(reply + SR_CMP_BODY, s);
 	if (SR_UNLIKELY(sr_seal_apply(&s->seals->replies, n, reply))) {
 		sr_wipe(reply, SR_CMP_BYTES);
 		return false;
 	}
-	sr_core_count(core, made.status);
+	if (!session)
+		sr_core_count(core, made.status);
 	return true;
 }
 

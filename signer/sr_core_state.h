@@ -16,6 +16,12 @@
 #define SR_STREAMS_MAX 64u
 #define SR_NO_STREAM SR_STREAMS_MAX
 
+/* How far a session had come when it ended. */
+struct sr_core_last {
+	uint64_t next;     /* one more than the highest number that was seen */
+	uint64_t accepted; /* requests that were judged */
+};
+
 /*
  * A session. Provisional: id is set, and there is no ledger; it is sealed, and no
  * record has proved yet that its client is alive. Open: both. Free: neither.
@@ -55,6 +61,7 @@ struct sr_core_secrets {
 struct sr_core {
 	struct sr_keyring *keys;
 	struct sr_sign *sign;
+	struct sr_rights rights; /* in force; version 0: keys keep their own */
 	struct sr_ledgers *ledgers; /* sessions_max */
 	struct sr_core_session *sessions; /* sessions_max + admissions_max */
 	struct sr_core_secrets *secrets;  /* NULL: takes no admissions */
@@ -63,6 +70,7 @@ struct sr_core {
 	uint32_t sessions_max;
 	uint32_t admissions_max;
 	uint32_t provisional;
+	uint32_t shares[SR_IDENTITIES_MAX + 1]; /* open sessions of each; all in clear last */
 	uint32_t depth_max;
 	uint32_t slot_bytes_max;
 	bool unsealed;
@@ -72,12 +80,19 @@ struct sr_core {
 	uint32_t *due;
 	uint32_t due_head;
 	uint32_t due_count;
+
+	/* Sessions that are provisional no more, for sr_core_settled(): a queue. */
+	uint64_t (*settled)[2];
+	uint32_t settled_head;
+	uint32_t settled_count;
 };
 
 /* The sessions' table: sr_core.c. */
 struct sr_core_session *sr_core_find(const struct sr_core *core, const uint64_t token[2],
 				     const struct sr_caller *caller);
 void sr_core_close(struct sr_core *core, struct sr_core_session *s);
+void sr_core_opened(struct sr_core *core, const struct sr_core_session *s);
+void sr_core_share(struct sr_core *core); /* count anew who has how many open */
 bool sr_core_make_room(struct sr_core *core, bool sealed);
 struct sr_core_session *sr_core_place(struct sr_core *core);
 bool sr_core_sizes_valid(const struct sr_core *core, uint32_t depth, uint32_t slot_bytes);
@@ -99,7 +114,8 @@ enum sr_core_verdict sr_core_sealed_record(struct sr_core *core, unsigned char r
 					   struct sr_core_session *s, const unsigned char *record);
 int sr_core_sealed_start(struct sr_core *core);
 void sr_core_sealed_stop(struct sr_core *core);
-void sr_core_sealed_close(struct sr_core_session *s);
+void sr_core_sealed_close(struct sr_core *core, struct sr_core_session *s);
+int sr_core_sealed_admit(struct sr_core *core, struct sr_admission *admission);
 bool sr_core_sealed_idle(struct sr_core *core);
 
 #endif /* SR_CORE_STATE_H */

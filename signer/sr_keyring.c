@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sr_ct.h"
+#include "sr_rights.h"
 #include "sr_secret.h"
 
 #define SECRETS_BYTES ((SR_KEYS_MAX + 1u) * sizeof(struct secret)) /* one to compute in */
@@ -17,6 +18,7 @@ struct secret {
 };
 
 struct sr_keyring {
+	uint32_t places; /* the free ones among them have id 0 */
 	uint32_t count;
 	uint32_t ids[SR_KEYS_MAX]; /* beside each other: searched at each request */
 	struct sr_key_info info[SR_KEYS_MAX];
@@ -77,10 +79,42 @@ static bool info_valid(const struct sr_key_info *info)
 	       (info->permissions & ~PERMISSIONS_KNOWN) == 0 && info->uid_count <= SR_KEY_UIDS_MAX;
 }
 
+/* The public side, but for what comes from the secret one. */
+static void put_info(struct sr_key_info *to, const struct sr_key_info *from)
+{
+	to->id = from->id;
+	to->permissions = from->permissions;
+	to->nonce_mode = from->nonce_mode;
+	to->uid_count = from->uid_count;
+	memcpy(to->uids, from->uids, sizeof to->uids);
+	to->any_uid = from->any_uid;
+	to->identities = from->identities;
+}
+
+/* An index without a key; SR_KEYS_MAX when there is none. */
+static uint32_t find_place(const struct sr_keyring *ring)
+{
+	uint32_t index = 0;
+
+	while (index < ring->places && ring->ids[index] != 0)
+		index++;
+	return index;
+}
+
+static void occupy(struct sr_keyring *ring, uint32_t index)
+{
+	ring->ids[index] = ring->info[index].id;
+	ring->count++;
+	if (index == ring->places)
+		ring->places++;
+}
+
 int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve *curve,
 		   const struct sr_key_info *info, unsigned char seckey[SR_SECKEY_BYTES])
 {
-	struct sr_key_info *added;
+	uint32_t index = find_place(ring);
+	struct sr_key_info added = { 0 };
+	struct secret *secret;
 	int ret = -EINVAL;
 
 	if (!info_valid(info))
@@ -89,40 +123,93 @@ int sr_keyring_add(struct sr_keyring *ring, const struct sr_curve *curve,
 	if (sr_keyring_find(ring, info->id) >= 0)
 		goto wipe;
 	ret = -ENOSPC;
-	if (ring->count == SR_KEYS_MAX)
+	if (index == SR_KEYS_MAX)
 		goto wipe;
 
-	added = &ring->info[ring->count];
-	ret = sr_curve_pubkey(curve, added->pubkey, added->address, seckey);
+	ret = sr_curve_pubkey(curve, added.pubkey, added.address, seckey);
 	sr_wipe_stack();
 	if (ret)
 		goto wipe;
 
-	added->id = info->id;
-	added->permissions = info->permissions;
-	added->nonce_mode = info->nonce_mode;
-	added->uid_count = info->uid_count;
-	memcpy(added->uids, info->uids, sizeof added->uids);
-	added->any_uid = info->any_uid;
-	added->identities = info->identities;
-	added->locked = false;
-
-	memcpy(ring->secrets[ring->count].d, seckey, SR_SECKEY_BYTES);
-	memcpy(ring->secrets[ring->count].bd, seckey, SR_SECKEY_BYTES);
-	ring->secrets[ring->count].b[SR_SCALAR_BYTES - 1] = 1;
-	ring->ids[ring->count] = info->id;
-	ring->count++;
+	put_info(&added, info);
+	ring->info[index] = added;
+	secret = &ring->secrets[index];
+	memcpy(secret->d, seckey, SR_SECKEY_BYTES);
+	memcpy(secret->bd, seckey, SR_SECKEY_BYTES);
+	memset(secret->b, 0, SR_SCALAR_BYTES);
+	secret->b[SR_SCALAR_BYTES - 1] = 1;
+	occupy(ring, index);
 wipe:
 	sr_wipe(seckey, SR_SECKEY_BYTES);
 	return ret;
 }
 
+int sr_key_entry_make(struct sr_key_entry *entry, const struct sr_curve *curve,
+		      const struct sr_key_info *info, const unsigned char seckey[SR_SECKEY_BYTES],
+		      const unsigned char by[SR_SCALAR_BYTES])
+{
+	bool good;
+	int ret = -EINVAL;
+
+	sr_wipe(entry, sizeof *entry);
+	if (!info_valid(info) ||
+	    sr_curve_pubkey(curve, entry->info.pubkey, entry->info.address, seckey))
+		goto end;
+	good = sr_scalar_valid(curve, by);
+	good &= sr_scalar_mul(curve, entry->bd, seckey, by);
+	sr_declassify(&good, sizeof good);
+	if (!good)
+		goto end;
+
+	memcpy(entry->d, seckey, SR_SECKEY_BYTES);
+	memcpy(entry->b, by, SR_SCALAR_BYTES);
+	put_info(&entry->info, info);
+	ret = 0;
+end:
+	sr_wipe_stack();
+	if (ret)
+		sr_wipe(entry, sizeof *entry);
+	return ret;
+}
+
+int sr_keyring_put(struct sr_keyring *ring, struct sr_key_entry *entry)
+{
+	uint32_t index = find_place(ring);
+	struct secret *secret = &ring->secrets[index];
+
+	if (sr_keyring_find(ring, entry->info.id) >= 0)
+		return -EEXIST;
+	if (index == SR_KEYS_MAX)
+		return -ENOSPC;
+
+	ring->info[index] = entry->info;
+	memcpy(secret->d, entry->d, sizeof secret->d);
+	memcpy(secret->b, entry->b, sizeof secret->b);
+	memcpy(secret->bd, entry->bd, sizeof secret->bd);
+	occupy(ring, index);
+	sr_wipe(entry, sizeof *entry);
+	return 0;
+}
+
+void sr_keyring_remove(struct sr_keyring *ring, uint32_t index)
+{
+	sr_wipe(&ring->secrets[index], sizeof ring->secrets[index]);
+	memset(&ring->info[index], 0, sizeof ring->info[index]);
+	ring->ids[index] = 0;
+	ring->count--;
+}
+
 int sr_keyring_find(const struct sr_keyring *ring, uint32_t id)
 {
-	for (uint32_t i = 0; i < ring->count; i++)
+	for (uint32_t i = 0; id != 0 && i < ring->places; i++)
 		if (ring->ids[i] == id)
 			return (int)i;
 	return -ENOENT;
+}
+
+uint32_t sr_keyring_places(const struct sr_keyring *ring)
+{
+	return ring->places;
 }
 
 uint32_t sr_keyring_count(const struct sr_keyring *ring)
@@ -175,6 +262,18 @@ int sr_keyring_blind(struct sr_keyring *ring, const struct sr_curve *curve, uint
 	sr_declassify(&good, sizeof good);
 	sr_wipe_stack_scalar();
 	return good ? 0 : -EBADMSG;
+}
+
+void sr_keyring_hold(struct sr_keyring *ring, uint32_t index, bool held)
+{
+	ring->info[index].held = held;
+}
+
+void sr_keyring_obey(struct sr_keyring *ring, const struct sr_rights *rights)
+{
+	for (uint32_t i = 0; i < ring->places; i++)
+		if (ring->ids[i] != 0)
+			sr_rights_apply(rights, &ring->info[i]);
 }
 
 void sr_keyring_lock(struct sr_keyring *ring, uint32_t index)

@@ -116,7 +116,7 @@ void sr_keyring_remove(struct sr_keyring *ring, uint32_t index);
 /* sr_keyring_find - index of a key, or -ENOENT. */
 int sr_keyring_find(const struct sr_keyring *ring, uint32_t id);
 
-/* sr_keyring_places - indices are below this; a key's place may be free. */
+/* sr_keyring_places - indices are below this; some places may be free. */
 uint32_t sr_keyring_places(const struct sr_keyring *ring);
 uint32_t sr_keyring_count(const struct sr_keyring *ring);
 
@@ -148,6 +148,13 @@ SR_WARN_UNUSED int sr_keyring_blind(struct sr_keyring *ring, const struct sr_cur
  */
 SR_WARN_UNUSED int sr_keyring_check(const struct sr_keyring *ring, const struct sr_curve *curve,
 				    uint32_t index);
+
+/* sr_keyring_hold - the operators' word: it signs nothing, or does again. */
+void sr_keyring_hold(struct sr_keyring *ring, uint32_t index, bool held);
+
+/* sr_keyring_obey - what each key may do is what a manifest says (sr_rights.h). */
+struct sr_rights;
+void sr_keyring_obey(struct sr_keyring *ring, const struct sr_rights *rights);
 
 /* sr_keyring_lock - wipe the secret: this key signs nothing any more. */
 void sr_keyring_lock(struct sr_keyring *ring, uint32_t index);

@@ -56,8 +56,9 @@ static int start_secrets(struct sr_sign *s, const struct sr_entropy *entropy)
 	if (!ret)
 		ret = sr_curve_new(&s->curve, blind);
 	sr_wipe(blind, sizeof s->secrets->blind);
-	for (uint32_t i = 0; !ret && i < sr_keyring_count(s->keys); i++)
-		ret = blind_key(s, i);
+	for (uint32_t i = 0; !ret && i < sr_keyring_places(s->keys); i++)
+		if (sr_keyring_info(s->keys, i)->id != 0)
+			ret = blind_key(s, i);
 	sr_wipe_stack();
 	return ret;
 }
@@ -73,7 +74,7 @@ static int start_pool(struct sr_sign *s, const struct sr_sign_config *config)
 
 	if (config->pool_slots)
 		return sr_pool_new(&s->pool, &pool);
-	for (uint32_t i = 0; i < sr_keyring_count(s->keys); i++)
+	for (uint32_t i = 0; i < sr_keyring_places(s->keys); i++)
 		if (sr_nonce_pooled(sr_keyring_info(s->keys, i)->nonce_mode))
 			return -EINVAL;
 	return 0;
@@ -132,13 +133,13 @@ bool sr_sign_idle(struct sr_sign *s)
 	if (SR_LIKELY(!s->blind_due))
 		return false;
 
-	for (uint32_t key = 0; key < sr_keyring_count(s->keys); key++) {
+	for (uint32_t key = 0; key < sr_keyring_places(s->keys); key++) {
 		int ret;
 
 		if (s->presigned[key] < BLIND_SIGNATURES)
 			continue;
 		s->presigned[key] = 0;
-		if (sr_keyring_info(s->keys, key)->locked)
+		if (sr_keyring_info(s->keys, key)->locked || sr_keyring_info(s->keys, key)->id == 0)
 			continue;
 		/* A generator that fails leaves the blinding as it was, and good. */
 		ret = sr_drbg_reseed(s->drbg);
@@ -224,7 +225,7 @@ static int make_bip340(struct sr_sign *s, struct sr_signature *made, uint32_t ke
 					 request->body_bytes, info->pubkey);
 }
 
-/* -EAGAIN: there is no presignature. */
+/* -EAGAIN: there is no presignature, or not even a pool. */
 static int make_presigned(struct sr_sign *s, struct sr_signature *made, uint32_t key,
 			  const struct sr_sign_request *request, const unsigned char digest[32])
 {
@@ -232,6 +233,8 @@ static int make_presigned(struct sr_sign *s, struct sr_signature *made, uint32_t
 	struct sr_presign_work *work = &s->secrets->work;
 	int ret;
 
+	if (SR_UNLIKELY(!s->pool))
+		return -EAGAIN;
 	do {
 		if (sr_pool_take(s->pool, &work->presig))
 			return -EAGAIN;

@@ -39,7 +39,7 @@ struct sr_task {
 	union {
 		struct sr_admission admission;
 		struct sr_rights rights;
-		struct sr_key_entry entry; /* comes back with the key that was replaced, or wiped */
+		struct sr_key_entry entry; /* comes back wiped, or as it was when it failed */
 		struct sr_key_list list;
 	};
 };

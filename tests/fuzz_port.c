@@ -182,7 +182,7 @@ static void admit(struct run *run)
 		.record_bytes = SLOT,
 		.depth = DEPTH,
 	};
-	static struct sr_admission admission;
+	static struct sr_task task;
 	struct sr_noise_keys agreed;
 
 	memset(&agreed, (int)run->names, sizeof agreed);
@@ -197,9 +197,11 @@ static void admit(struct run *run)
 	config.way = SR_AEAD_OPEN;
 	config.record_bytes = SR_CMP_BYTES;
 	require(sr_seal_init(&sealed->replies, &config) == 0, "no seal");
-	require(sr_admission_make(&admission, &terms, &agreed) == 0, "no admission");
-	require(sr_core_admit(run->core, &admission) == 0, "not admitted");
-	sr_admission_wipe(&admission);
+	require(sr_admission_make(&task.admission, &terms, &agreed) == 0, "no admission");
+	task.kind = SR_TASK_ADMIT;
+	sr_core_task(run->core, &task);
+	require(task.result == 0, "not admitted");
+	sr_task_wipe(&task);
 }
 
 static void put_sealed_open(struct run *run)

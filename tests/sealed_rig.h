@@ -29,7 +29,7 @@ struct client {
 
 struct secrets {
 	struct client clients[8];
-	struct sr_admission admission;
+	struct sr_task task;
 	unsigned char key[32];
 };
 
@@ -90,15 +90,30 @@ static inline void client_seals(struct client *c)
 	cr_assert_eq(sr_seal_init(&c->replies, &config), 0);
 }
 
+/* A task for the core, with its result. What it holds is still to be wiped. */
+static inline int run_task(enum sr_task_kind kind)
+{
+	secrets->task.kind = kind;
+	secrets->task.result = 1;
+	sr_core_task(rig.core, &secrets->task);
+	return secrets->task.result;
+}
+
 static inline int admit(struct client *c)
 {
 	int ret;
 
 	client_seals(c);
-	cr_assert_eq(sr_admission_make(&secrets->admission, &c->terms, &c->keys), 0);
-	ret = sr_core_admit(rig.core, &secrets->admission);
-	sr_admission_wipe(&secrets->admission);
+	cr_assert_eq(sr_admission_make(&secrets->task.admission, &c->terms, &c->keys), 0);
+	ret = run_task(SR_TASK_ADMIT);
+	sr_task_wipe(&secrets->task);
 	return ret;
+}
+
+/* For good: the agent's word only takes it off its stream. */
+static inline void end_session(const struct client *c)
+{
+	sr_core_close(rig.core, &rig.core->sessions[SR_SESSION_INDEX(c->id)]);
 }
 
 static inline struct sr_open_request open_request(const struct client *c)
@@ -221,6 +236,24 @@ static inline void give_and_check(struct client *c, uint64_t n, uint64_t accepte
 {
 	cr_assert_eq(give_number(c, n), SR_CORE_REPLY);
 	check_reply(c, n, SR_OK, 0, accepted);
+}
+
+/* Message 0 of who asks for the session alone. */
+static inline void ask_for_session(struct client *c)
+{
+	memset(record, 0, sizeof record);
+	sr_put64(record, c->terms.first);
+	record[SR_SUB_KIND] = SR_KIND_SEALED;
+	cr_assert_eq(sr_seal_apply(&c->requests, 0, record), 0);
+	cr_assert_eq(give(c), SR_CORE_REPLY);
+	check_reply(c, 0, SR_OK, 0, 1);
+	cr_assert_eq(opened[SR_CMP_BODY + SR_REP_SIGKIND], SR_SIG_NONE);
+}
+
+/* What that told of the session before. */
+static inline uint64_t last(uint32_t field)
+{
+	return sr_get64(opened + SR_CMP_BODY + field);
 }
 
 static inline bool has_signature(void)

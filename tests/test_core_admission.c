@@ -90,7 +90,7 @@ Test(core_admission, oldest_admission_makes_room_for_the_next)
 		start(client_new(i));
 	cr_assert_eq(open_session(a), SR_OPENED_OK, "as old as before");
 	start(client_new(5));
-	cr_assert_eq(give_number(a, 0), SR_CORE_DROPPED);
+	cr_assert_eq(give_number(a, 0), SR_CORE_ENDED);
 	cr_assert_eq(open_session(a), SR_OPENED_GONE);
 	give_and_check(b, 0, 1);
 	for (uint64_t i = 6; i < 8; i++)
@@ -104,7 +104,7 @@ Test(core_admission, proved_and_ended_sessions_take_no_place_of_an_admission)
 	give_and_check(a, 0, 1);
 	start(b);
 	give_and_check(b, 0, 1);
-	sr_core_end(rig.core, b->id, EPOCH);
+	end_session(b);
 	cr_assert_eq(stats().sessions, 1);
 	for (uint64_t i = 3; i < 3 + ADMISSIONS; i++)
 		start(client_new(i));
@@ -123,10 +123,10 @@ Test(core_admission, handshake_that_is_replayed_changes_no_session)
 	cr_assert_eq(admit(a), -EEXIST, "provisional");
 	give_and_check(a, 0, 1);
 	memset(&a->keys, 0xaa, sizeof a->keys);
-	cr_assert_eq(sr_admission_make(&secrets->admission, &a->terms, &a->keys), 0);
-	cr_assert_eq(sr_core_admit(rig.core, &secrets->admission), -EEXIST, "open");
-	cr_assert_eq(secrets->admission.terms.token[0], 1, "left to the caller");
-	sr_admission_wipe(&secrets->admission);
+	cr_assert_eq(sr_admission_make(&secrets->task.admission, &a->terms, &a->keys), 0);
+	cr_assert_eq(run_task(SR_TASK_ADMIT), -EEXIST, "open");
+	cr_assert_eq(secrets->task.admission.terms.token[0], 1, "left to the caller");
+	sr_task_wipe(&secrets->task);
 	give_and_check(a, 1, 2);
 
 	/* A flood under other names: the replays have no keys, and prove nothing. */
@@ -198,7 +198,7 @@ Test(core_admission, open_is_not_believed_about_user_class_or_numbers)
 
 Test(core_admission, admissions_that_cannot_be_are_refused)
 {
-	struct sr_admission *admission = &secrets->admission;
+	struct sr_admission *admission = &secrets->task.admission;
 	struct sr_admission_terms terms[9];
 
 	for (size_t i = 0; i < 9; i++)
@@ -318,23 +318,20 @@ Test(core_admission, provisional_session_outlives_its_stream)
 	check_reply(a, 0, SR_OK, 0, 1);
 	cr_assert_eq(stats().orphans, 0);
 	sr_core_end(rig.core, a->id, EPOCH);
-	cr_assert_eq(stats().sessions, 0);
+	cr_assert(stats().sessions == 1 && stats().orphans == 1);
 }
 
 Test(core_admission, predecessor_ends_with_the_first_record_and_not_before)
 {
-	struct sr_core_last last;
 	unsigned char late[RIG_SLOT];
 
 	give_and_check(a, 0, 1);
 	give_and_check(a, 4, 2);
 	seal_number(a, 5);
 	memcpy(late, record, sizeof late);
-	cr_assert_eq(sr_core_predecessor(rig.core, a->terms.token, &last), -ENOENT);
 
 	succeed(b, a);
 	start(b);
-	cr_assert_eq(sr_core_predecessor(rig.core, b->terms.token, &last), -EAGAIN);
 	give_and_check(a, 6, 3); /* a replayed handshake kills nothing */
 	seal_number(b, 0);
 	record[50] ^= 1;
@@ -345,66 +342,172 @@ Test(core_admission, predecessor_ends_with_the_first_record_and_not_before)
 	check_reply(b, 0, SR_OK, 0, 1);
 
 	cr_assert_eq(stats().sessions, 1, "the predecessor has gone");
-	cr_assert_eq(sr_core_predecessor(rig.core, b->terms.token, &last), 0);
-	cr_assert(last.next == 7 && last.accepted == 3);
 	memcpy(record, late, sizeof late);
-	cr_assert_eq(give(a), SR_CORE_DROPPED);
+	cr_assert_eq(give(a), SR_CORE_ENDED, "and the agent hears of it");
 	cr_assert_eq(open_session(a), SR_OPENED_GONE);
 	cr_assert_eq(stats().signed_ok, 4);
 	give_and_check(b, 1, 2);
-	cr_assert_eq(sr_core_predecessor(rig.core, b->terms.token, &last), 0, "still told");
 	cr_assert_eq(stats().ended_hostile, 0);
+}
+
+Test(core_admission, who_asks_for_the_session_alone_hears_how_far_its_predecessor_came)
+{
+	unsigned char kept[SR_CMP_BYTES];
+
+	ask_for_session(a);
+	cr_assert_eq(last(SR_LAST_KNOWN), 0, "it has named none");
+	cr_assert(!has_signature());
+	cr_assert_eq(stats().signed_ok, 0);
+	give_and_check(a, 1, 2);
+	give_and_check(a, 4, 3);
+
+	succeed(b, a);
+	start(b);
+	ask_for_session(b);
+	cr_assert_eq(last(SR_LAST_KNOWN), 1);
+	cr_assert_eq(last(SR_LAST_NEXT), 5);
+	cr_assert_eq(last(SR_LAST_ACCEPTED), 3);
+	cr_assert(sr_all_zero(opened + SR_CMP_BODY + SR_LAST_ACCEPTED + 8,
+			      SR_CMP_BODY_BYTES - SR_LAST_ACCEPTED - 8));
+	memcpy(kept, reply, sizeof kept);
+	cr_assert_eq(give(b), SR_CORE_REPLY);
+	cr_assert_arr_eq(reply, kept, sizeof kept, "again, by a new agent");
+	give_and_check(b, 1, 2);
+}
+
+Test(core_admission, only_message_0_asks_for_the_session)
+{
+	give_and_check(a, 0, 1);
+	memset(record, 0, sizeof record);
+	sr_put64(record, FIRST + 1);
+	record[SR_SUB_KIND] = SR_KIND_SEALED;
+	cr_assert_eq(sr_seal_apply(&a->requests, 1, record), 0);
+	cr_assert_eq(give(a), SR_CORE_REPLY);
+	check_reply(a, 1, SR_BAD_REQUEST, 0, 2);
+
+	start(b);
+	memset(record, 0, sizeof record);
+	sr_put64(record, FIRST);
+	record[SR_SUB_KIND] = SR_KIND_SEALED;
+	record[RIG_SLOT - SR_TAG_BYTES - 1] = 1;
+	cr_assert_eq(sr_seal_apply(&b->requests, 0, record), 0);
+	cr_assert_eq(give(b), SR_CORE_REPLY);
+	check_reply(b, 0, SR_BAD_REQUEST, 0, 1);
 }
 
 Test(core_admission, predecessor_of_another_identity_stays)
 {
-	struct sr_core_last last = { 99, 99 };
-
 	give_and_check(a, 0, 1);
 	b->terms.identity = TRADER + 1;
 	succeed(b, a);
 	start(b);
-	cr_assert_eq(give_number(b, 0), SR_CORE_REPLY);
-	cr_assert_eq(sr_core_predecessor(rig.core, b->terms.token, &last), -ENOENT);
-	cr_assert_eq(last.next, 99);
+	ask_for_session(b);
+	cr_assert_eq(last(SR_LAST_KNOWN), 0);
 	give_and_check(a, 1, 2);
 }
 
 Test(core_admission, predecessor_may_be_provisional_or_gone)
 {
-	struct sr_core_last last;
 	struct client *c = client_new(3);
 
 	succeed(b, a);
 	start(b);
-	give_and_check(b, 0, 1);
-	cr_assert_eq(sr_core_predecessor(rig.core, b->terms.token, &last), 0);
-	cr_assert(last.next == 0 && last.accepted == 0);
+	ask_for_session(b);
+	cr_assert_eq(last(SR_LAST_KNOWN), 1);
+	cr_assert(last(SR_LAST_NEXT) == 0 && last(SR_LAST_ACCEPTED) == 0);
 	cr_assert_eq(open_session(a), SR_OPENED_GONE);
 
 	succeed(c, a);
 	start(c);
-	give_and_check(c, 0, 1);
-	cr_assert_eq(sr_core_predecessor(rig.core, c->terms.token, &last), -ENOENT);
-	cr_assert_eq(sr_core_predecessor(rig.core, a->terms.token, &last), -ENOENT);
+	ask_for_session(c);
+	cr_assert_eq(last(SR_LAST_KNOWN), 0);
 
 	/* What b was told is not told to who comes into its place. */
-	sr_core_end(rig.core, b->id, EPOCH);
+	end_session(b);
 	succeed(a, b);
 	start(a);
 	cr_assert_eq(SR_SESSION_INDEX(a->id), SR_SESSION_INDEX(b->id));
+	ask_for_session(a);
+	cr_assert_eq(last(SR_LAST_KNOWN), 0);
+}
+
+Test(core_admission, end_by_the_agent_only_takes_a_sealed_session_off_its_stream)
+{
 	give_and_check(a, 0, 1);
-	cr_assert_eq(sr_core_predecessor(rig.core, a->terms.token, &last), -ENOENT);
+	seal_number(a, 1);
+	sr_core_end(rig.core, a->id, EPOCH - 1);
+	cr_assert_eq(stats().orphans, 0, "an agent that was replaced says it");
+	sr_core_end(rig.core, a->id, EPOCH);
+	sr_core_end(rig.core, a->id, EPOCH);
+	cr_assert(stats().sessions == 1 && stats().orphans == 1);
+	cr_assert_eq(give(a), SR_CORE_DROPPED);
+	cr_assert_eq(open_session(a), SR_OPENED_OK);
+	cr_assert_eq(give(a), SR_CORE_REPLY);
+	check_reply(a, 1, SR_OK, 0, 2);
+
+	sr_core_end(rig.core, a->id, EPOCH);
+	succeed(b, a);
+	start(b);
+	ask_for_session(b);
+	cr_assert_eq(last(SR_LAST_ACCEPTED), 2, "its count is not lost to a liar");
+}
+
+Test(core_admission, who_has_most_sessions_makes_room)
+{
+	give_and_check(a, 0, 1);
+	sr_core_stream_lost(rig.core, STREAM);
+	for (uint64_t i = 3; i < 3 + SESSIONS - 1; i++) {
+		struct client *c = client_new(i);
+
+		c->terms.identity = TRADER + 1;
+		start(c);
+		cr_assert_eq(give_number(c, 0), SR_CORE_REPLY);
+		sr_core_end(rig.core, c->id, EPOCH);
+	}
+	cr_assert(stats().sessions == SESSIONS && stats().orphans == SESSIONS);
+	b->terms.identity = TRADER + 1;
+	start(b);
+	cr_assert_eq(give_number(b, 0), SR_CORE_REPLY);
+	cr_assert_eq(open_session(a), SR_OPENED_OK, "the oldest, but its client's only one");
+	cr_assert_eq(open_session(&secrets->clients[3]), SR_OPENED_GONE);
+	cr_assert_eq(open_session(&secrets->clients[4]), SR_OPENED_OK);
+}
+
+Test(core_admission, control_thread_hears_which_sessions_wait_no_more)
+{
+	uint64_t token[2];
+
+	cr_assert(!sr_core_settled(rig.core, token));
+	ask_for_session(a);
+	for (uint64_t i = 2; i < 2 + ADMISSIONS + 1; i++)
+		start(client_new(i)); /* the first of them has to make room */
+	cr_assert(sr_core_settled(rig.core, token));
+	cr_assert(token[0] == 1 && token[1] == 77);
+	cr_assert(sr_core_settled(rig.core, token));
+	cr_assert_eq(token[0], 2);
+	cr_assert(!sr_core_settled(rig.core, token));
+
+	for (uint64_t i = 3; i < 3 + ADMISSIONS; i++)
+		ask_for_session(&secrets->clients[i]);
+	start(client_new(7));
+	end_session(&secrets->clients[7]);
+	for (uint64_t i = 4; i < 4 + ADMISSIONS - 1; i++) {
+		cr_assert(sr_core_settled(rig.core, token));
+		cr_assert_eq(token[0], i, "the oldest was lost, the last ones are told");
+	}
+	cr_assert(sr_core_settled(rig.core, token));
+	cr_assert_eq(token[0], 7);
+	cr_assert(!sr_core_settled(rig.core, token));
 }
 
 Test(core_admission, new_session_knows_nothing_of_the_one_before_it_in_its_place)
 {
 	a->terms.flags = SR_ADMISSION_STRICT;
-	sr_core_end(rig.core, a->id, EPOCH);
+	end_session(a);
 	start(a);
 	cr_assert_eq(give_number(a, 3), SR_CORE_REPLY);
 	check_reply(a, 3, SR_DENIED, SR_POLICY_GAP, 1);
-	sr_core_end(rig.core, a->id, EPOCH);
+	end_session(a);
 
 	b->terms.flags = SR_ADMISSION_STRICT;
 	start(b);

@@ -50,17 +50,15 @@ void free(void *mem)
 }
 #endif
 
-static struct sr_admission *make_admission(struct client *c)
+static void make_admission(struct client *c)
 {
 	client_seals(c);
-	cr_assert_eq(sr_admission_make(&secrets->admission, &c->terms, &c->keys), 0);
-	return &secrets->admission;
+	cr_assert_eq(sr_admission_make(&secrets->task.admission, &c->terms, &c->keys), 0);
 }
 
 Test(core_memory, signing_thread_neither_allocates_nor_frees)
 {
 	unsigned long before = allocator_calls;
-	struct sr_admission *admission;
 	bool answered = true;
 	void *one = malloc(1);
 
@@ -69,7 +67,7 @@ Test(core_memory, signing_thread_neither_allocates_nor_frees)
 	cr_assert_eq(allocator_calls, before + 2, "it counts");
 
 	succeed(b, a);
-	admission = make_admission(b);
+	make_admission(b);
 	before = allocator_calls;
 	for (uint64_t n = RATCHET - 20; n < RATCHET + 20; n++) {
 		make_record(record, a, n, KEY, &n, sizeof n);
@@ -80,23 +78,23 @@ Test(core_memory, signing_thread_neither_allocates_nor_frees)
 		while (sr_core_idle(rig.core))
 			;
 	}
-	answered &= sr_core_admit(rig.core, admission) == 0;
+	answered &= run_task(SR_TASK_ADMIT) == 0;
 	answered &= open_session(b) == SR_OPENED_OK;
 	make_record(record, b, 0, KEY, "x", 1);
 	answered &= !sr_seal_apply(&b->requests, 0, record) && give(b) == SR_CORE_REPLY;
-	sr_core_end(rig.core, b->id, EPOCH);
+	end_session(b);
 	cr_assert_eq(allocator_calls, before);
 	cr_assert(answered);
 	cr_assert_eq(stats().sessions, 0);
 
 	/* Into a place whose contexts an ended session has left. */
-	sr_admission_wipe(admission);
+	sr_task_wipe(&secrets->task);
 	for (uint64_t i = 3; i < 8; i++) {
-		admission = make_admission(client_new(i));
+		make_admission(client_new(i));
 		before = allocator_calls;
-		answered &= sr_core_admit(rig.core, admission) == 0;
+		answered &= run_task(SR_TASK_ADMIT) == 0;
 		cr_assert_eq(allocator_calls, before);
-		sr_admission_wipe(admission);
+		sr_task_wipe(&secrets->task);
 	}
 	cr_assert(answered);
 }
@@ -184,7 +182,7 @@ Test(core_memory, keys_are_wiped_when_a_session_ends)
 	unsigned char complements[4][32];
 
 	leave_keys_with_the_core(complements);
-	sr_core_end(rig.core, a->id, EPOCH);
+	end_session(a);
 	check_keys(complements, false);
 }
 

@@ -336,10 +336,27 @@ Test(port, credit_comes_back_with_the_last_byte_of_its_frame)
 
 Test(port, dropped_record_gives_its_credit_back)
 {
+	unsigned char record[RIG_SLOT] = { 0 };
+	uint32_t session;
+
+	skip_hello();
+	session = open_session(1, 0);
+	for (uint64_t n = 0; n < 3 * CREDITS; n++) {
+		cr_assert_eq(feed_frame(SR_FRAME_DATA, session, EPOCH - 1, record, sizeof record),
+			     0);
+		cr_assert_eq(sr_port_sign(port, 1), 1);
+		expect_credit(1);
+	}
+	expect_silence();
+}
+
+Test(port, record_of_no_session_is_answered_so_and_gives_its_credit_back)
+{
 	skip_hello();
 	for (uint64_t n = 0; n < 3 * CREDITS; n++) {
 		cr_assert_eq(feed_data(77, n), 0);
 		cr_assert_eq(sr_port_sign(port, 1), 1);
+		cr_assert_eq(expect(SR_FRAME_END).session, 77);
 		expect_credit(1);
 	}
 	expect_silence();
@@ -363,6 +380,8 @@ Test(port, hostile_record_ends_its_session_and_gives_its_credit_back)
 	cr_assert_eq(frame.payload_bytes, 0);
 	expect_credit(1);
 	expect_reply(other, 0, SR_OK);
+	frame = expect(SR_FRAME_END);
+	cr_assert_eq(frame.session, session, "what still comes for it is answered so, too");
 	expect_credit(1);
 	expect_reply(other, 1, SR_OK);
 	expect_silence();
@@ -400,6 +419,7 @@ Test(port, end_of_the_client_drops_what_waits)
 	cr_assert_eq(feed_data(session, 1), 0);
 	cr_assert_eq(feed_frame(SR_FRAME_END, session, EPOCH, NULL, 0), 0);
 	cr_assert_eq(sr_port_sign(port, 99), 1);
+	cr_assert_eq(expect(SR_FRAME_END).session, session);
 	expect_credit(1);
 	expect_silence();
 }
@@ -429,6 +449,7 @@ Test(port, status_tells_the_counters_in_the_order_of_the_abi)
 	cr_assert_eq(feed_data(77, 0), 0);
 	cr_assert_eq(sr_port_sign(port, 99), 2);
 	expect_reply(session, 0, SR_OK);
+	cr_assert_eq(expect(SR_FRAME_END).session, 77);
 	expect_credit(1);
 	cr_assert_eq(feed_frame(SR_FRAME_STATUS, 0, EPOCH, NULL, 0), 0);
 	frame = expect(SR_FRAME_STATUS);

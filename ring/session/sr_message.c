@@ -16,6 +16,8 @@ const char *sr_policy_name(uint32_t policy)
 		return "DRY";
 	case SR_POLICY_GAP:
 		return "GAP";
+	case SR_POLICY_KEY_HELD:
+		return "KEY_HELD";
 	default:
 		return "unassigned policy code";
 	}

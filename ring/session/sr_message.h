@@ -70,6 +70,7 @@ enum sr_policy {
 	SR_POLICY_KEY_LOCKED = 3,         /* a check of the signer failed on this key */
 	SR_POLICY_DRY = 4,                /* no presignature, and the key takes no other nonce */
 	SR_POLICY_GAP = 5,                /* the session is strict, and a number was skipped */
+	SR_POLICY_KEY_HELD = 6,           /* the operators have locked the key */
 };
 
 /* Kind of the 64 signature bytes. */

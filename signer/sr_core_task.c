@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "sr_core_state.h"
+#include "sr_secret.h"
+
+static uint32_t identity_now(const struct sr_rights *rights, uint32_t before)
+{
+	return before < SR_IDENTITIES_MAX ? rights->identities[before] : SR_IDENTITY_GONE;
+}
+
+/* Sessions go on under the rights of their client as they are now. One that has none
+ * any more ends, and the records that still come for it say so to the agent. */
+static void obey(struct sr_core *core, const struct sr_rights *rights)
+{
+	core->rights = *rights;
+	sr_keyring_obey(core->keys, rights);
+	for (uint32_t i = 0; i < core->sessions_count; i++) {
+		struct sr_core_session *s = &core->sessions[i];
+		uint32_t identity;
+
+		if (s->id == 0 || !s->caller.sealed)
+			continue;
+		identity = identity_now(rights, s->caller.who);
+		if (identity == SR_IDENTITY_GONE)
+			sr_core_close(core, s);
+		else
+			s->caller.who = identity;
+	}
+	sr_core_share(core);
+}
+
+static int add_key(struct sr_core *core, struct sr_key_entry *entry)
+{
+	if (core->rights.version != 0)
+		sr_rights_apply(&core->rights, &entry->info);
+	return sr_keyring_put(core->keys, entry);
+}
+
+/* The old secret is wiped before the new one is there: no request sees both. */
+static int rotate_key(struct sr_core *core, struct sr_key_entry *entry)
+{
+	int index = sr_keyring_find(core->keys, entry->info.id);
+
+	if (index < 0)
+		return index;
+	sr_keyring_remove(core->keys, (uint32_t)index);
+	return add_key(core, entry);
+}
+
+static int delete_key(struct sr_core *core, uint32_t id)
+{
+	int index = sr_keyring_find(core->keys, id);
+
+	if (index < 0)
+		return index;
+	sr_keyring_remove(core->keys, (uint32_t)index);
+	return 0;
+}
+
+static int hold_key(struct sr_core *core, uint32_t id, bool held)
+{
+	int index = sr_keyring_find(core->keys, id);
+
+	if (index < 0)
+		return index;
+	if (!held && sr_keyring_info(core->keys, (uint32_t)index)->locked)
+		return -EKEYREVOKED;
+	sr_keyring_hold(core->keys, (uint32_t)index, held);
+	return 0;
+}
+
+static void list_keys(const struct sr_core *core, struct sr_key_list *list)
+{
+	list->count = 0;
+	for (uint32_t i = 0; i < sr_keyring_places(core->keys); i++) {
+		const struct sr_key_info *info = sr_keyring_info(core->keys, i);
+
+		if (info->id != 0)
+			list->keys[list->count++] = *info;
+	}
+}
+
+void sr_core_task(struct sr_core *core, struct sr_task *task)
+{
+	task->result = 0;
+	switch (task->kind) {
+	case SR_TASK_ADMIT:
+		task->result = sr_core_sealed_admit(core, &task->admission);
+		break;
+	case SR_TASK_RIGHTS:
+		obey(core, &task->rights);
+		break;
+	case SR_TASK_KEY_ADD:
+		task->result = add_key(core, &task->entry);
+		break;
+	case SR_TASK_KEY_ROTATE:
+		task->result = rotate_key(core, &task->entry);
+		break;
+	case SR_TASK_KEY_DELETE:
+		task->result = delete_key(core, task->id);
+		break;
+	case SR_TASK_KEY_HOLD:
+		task->result = hold_key(core, task->id, task->held);
+		break;
+	case SR_TASK_KEY_LIST:
+		list_keys(core, &task->list);
+		break;
+	}
+}
