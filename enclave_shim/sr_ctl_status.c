@@ -97,10 +97,11 @@ static void print_client(const json_t *client)
 			     "2 MiB pages" :
 			     "4 KiB PAGES (no huge pages were to be had)");
 	json_array_foreach(json_object_get(client, "sessions"), i, session)
-		(void)printf("  session %-3lld %-8s %-9s forwarded %lld, answered %lld, given %lld, "
+		(void)printf("  session %-3lld %-8s %-6s %-9s forwarded %lld, answered %lld, given %lld, "
 			     "resent %lld\n",
 			     number(session, "index"),
 			     word(session, "class"),
+			     json_is_true(json_object_get(session, "sealed")) ? "sealed" : "clear",
 			     word(session, "state"),
 			     number(session, "forwarded"), number(session, "answered"),
 			     number(session, "given"), number(session, "resent"));

@@ -8,7 +8,6 @@
 #include "sr_agent_options.h"
 #include "sr_frame.h"
 #include "sr_region.h"
-#include "sr_version.h"
 
 static struct sr_agent *running;
 
@@ -116,7 +115,6 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.log = sr_program_log;
 	config.log_arg = &program;
-	sr_program_log(&program, SR_UNSEALED_NOTICE);
 	if (make_transport(&transport, &why) < 0 ||
 	    sr_agent_new(&running, &config, transport, &why) < 0)
 		return sr_program_fail(&program, &why);

@@ -73,7 +73,7 @@ static struct sr_agent_session *session_new(struct sr_agent_client *c,
 	s->index = open->index;
 	s->uid = c->uid;
 	s->epoch = c->epoch;
-	s->flags = open->flags & (SR_OPEN_RESUME | SR_OPEN_PRIORITY);
+	s->flags = open->flags & (SR_OPEN_RESUME | SR_OPEN_PRIORITY | SR_OPEN_SEALED);
 	memcpy(s->token, open->token, sizeof s->token);
 	s->first = open->first;
 	s->depth = c->geometry.depth;
@@ -487,6 +487,9 @@ static void take_mail(struct sr_agent *a, struct sr_mail mail)
 		break;
 	case SR_MAIL_STREAM_UP:
 		note(a, "connected to the signer");
+		if (mail.value & SR_HELLO_UNSEALED)
+			note(a, "the signer takes records UNSEALED (neither encrypted nor "
+				"authenticated) from clients that ask for it");
 		break;
 	case SR_MAIL_STREAM_DOWN:
 		note(a, "lost the signer: %s; reconnecting", strerror((int)mail.value));

@@ -178,6 +178,10 @@ static bool put_control(struct sr_agent_loop *l, uint32_t kind, uint32_t session
 	return true;
 }
 
+/*
+ * A sealed session is known by its token, before and after it was bound: to resume it
+ * is the same OPEN, and SR_OPEN_RESUME, which only clear ones need, goes unread.
+ */
 static void put_open(struct sr_agent *a, struct sr_agent_session *s)
 {
 	struct sr_agent_loop *l = &a->loop;
@@ -189,7 +193,7 @@ static void put_open(struct sr_agent *a, struct sr_agent_session *s)
 		.depth = (uint32_t)s->depth,
 		.slot_bytes = (uint32_t)s->submission.slot_bytes,
 		.uid = s->uid,
-		.flags = (s->flags & SR_OPEN_PRIORITY) |
+		.flags = (s->flags & (SR_OPEN_PRIORITY | SR_OPEN_SEALED)) |
 			 ((s->flags & SR_OPEN_RESUME) || s->was_bound ? SR_OPEN_RESUME : 0),
 		.cookie = l->cookie + 1,
 	};
@@ -434,9 +438,10 @@ static void take_hello(struct sr_agent *a, const struct sr_frame *f)
 	sr_store_relaxed(&a->counters.credits, l->credits);
 	sr_store_relaxed(&a->counters.boot_id[0], l->boot_id[0]);
 	sr_store_relaxed(&a->counters.boot_id[1], l->boot_id[1]);
+	sr_store_relaxed(&a->counters.takes_clear, hello.features & SR_HELLO_UNSEALED);
 	sr_store_relaxed(&a->counters.up, 1);
 	add(&a->counters.streams, 1);
-	tell(a, SR_MAIL_STREAM_UP, NULL, 0);
+	tell(a, SR_MAIL_STREAM_UP, NULL, hello.features);
 }
 
 static struct sr_agent_session *find_cookie(struct sr_agent_loop *l, uint32_t cookie)

@@ -31,7 +31,7 @@ enum sr_agent_mail {
 	SR_MAIL_OPENED = 3,  /* object: session; value: enum sr_attach_result */
 	SR_MAIL_CLOSED = 4,  /* object: session, returned */
 	SR_MAIL_HOSTILE = 5, /* object: session whose client broke the region */
-	SR_MAIL_STREAM_UP = 6,
+	SR_MAIL_STREAM_UP = 6,   /* value: SR_HELLO_* features of the signer */
 	SR_MAIL_STREAM_DOWN = 7, /* value: errno */
 	SR_MAIL_NEW_BOOT = 8,    /* the signer was restarted */
 	SR_MAIL_LOST = 9,        /* object: session; the signer ended it */
@@ -123,6 +123,7 @@ struct sr_agent_counters {
 	uint64_t in_flight;
 	uint64_t credits;
 	uint64_t up;
+	uint64_t takes_clear; /* so the signer said when it was last connected */
 	uint64_t boot_id[2];
 	uint64_t signer[SR_STATUS_FIELDS]; /* as the signer last told */
 };

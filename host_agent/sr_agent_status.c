@@ -38,9 +38,10 @@ static void add_session(struct text *t, const struct sr_agent_session *s, const 
 	const struct sr_session_block *b = s->block;
 
 	add(t,
-	    "%s{\"index\":%u,\"class\":\"%s\",\"state\":\"%s\",\"forwarded\":%llu,"
+	    "%s{\"index\":%u,\"class\":\"%s\",\"sealed\":%s,\"state\":\"%s\",\"forwarded\":%llu,"
 	    "\"answered\":%llu,\"given\":%llu,\"resent\":%llu}",
 	    comma, s->index, s->flags & SR_OPEN_PRIORITY ? "priority" : "normal",
+	    s->flags & SR_OPEN_SEALED ? "true" : "false",
 	    state_names[sr_load32_relaxed(&b->state)],
 	    (unsigned long long)sr_load_relaxed(&b->forwarded),
 	    (unsigned long long)sr_load_relaxed(&b->answered),
@@ -127,7 +128,8 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 	const char *comma = "";
 	bool truncated = false;
 
-	add(&t, "{\"sealed\":false,\"transport\":\"%s\",\"wait\":\"%s\",\"agent\":{",
+	add(&t, "{\"sealed\":%s,\"transport\":\"%s\",\"wait\":\"%s\",\"agent\":{",
+	    sr_load_relaxed(&n->streams) && !sr_load_relaxed(&n->takes_clear) ? "true" : "false",
 	    a->loop.transport->ops->name, sr_wait_name(a->wait));
 	add_fields(&t, agent, sizeof agent / sizeof agent[0]);
 	add(&t, "},\"stream\":{");

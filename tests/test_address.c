@@ -90,6 +90,67 @@ Test(address, path_that_is_too_long_is_einval)
 	cr_assert_eq(sr_address_parse(&a, text, &why), -EINVAL);
 }
 
+/* ---- the control address ---- */
+
+static void control_is(const char *hot, const char *control)
+{
+	struct sr_address a = parse(hot);
+	struct sr_address want = parse(control);
+	struct sr_reason why = { 0, "" };
+	struct sr_address got;
+
+	memset(&got, 0xee, sizeof got);
+	cr_assert_eq(sr_address_control(&a, &got, &why), 0, "%s", why.text);
+	cr_assert_str_eq(got.text, control);
+	cr_assert_eq(got.bytes, want.bytes);
+	cr_assert_arr_eq(&got.sock, &want.sock, sizeof got.sock);
+}
+
+Test(address, control_of_a_path_is_the_path_with_a_suffix)
+{
+	control_is("unix:/run/a b/c.sock", "unix:/run/a b/c.sock.control");
+	control_is("unix:s", "unix:s.control");
+}
+
+Test(address, control_of_a_vsock_is_the_next_port)
+{
+	control_is("vsock:16:9000", "vsock:16:9001");
+	control_is("vsock:any:9000", "vsock:any:9001");
+	control_is("vsock:16:0", "vsock:16:1");
+	control_is("vsock:4294967294:4294967293", "vsock:4294967294:4294967294");
+}
+
+static void no_control(const char *hot, const char *words)
+{
+	struct sr_address a = parse(hot);
+	struct sr_address got = { .bytes = 77 };
+	struct sr_reason why = { 0, "" };
+
+	cr_assert_eq(sr_address_control(&a, &got, &why), -EINVAL, "`%s`", hot);
+	cr_assert(strstr(why.text, words), "%s", why.text);
+	cr_assert_eq(got.bytes, 77, "outputs are untouched on failure");
+}
+
+Test(address, no_control_above_the_last_port)
+{
+	no_control("vsock:16:4294967294", "last port");
+	no_control("vsock:16:4294967295", "last port");
+}
+
+Test(address, no_control_for_a_path_that_is_too_long_with_the_suffix)
+{
+	char text[128] = "unix:";
+	char control[128];
+
+	memset(text + 5, 'x', 107 - 8);
+	(void)snprintf(control, sizeof control, "%.104s.control", text);
+	control_is(text, control);
+	text[5 + 107 - 8] = 'x';
+	no_control(text, "longer than 107 bytes");
+	memset(text + 5, 'x', 107);
+	no_control(text, "longer than 107 bytes");
+}
+
 /* ---- listening ---- */
 
 static char dir[64];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -66,6 +67,30 @@ int sr_address_parse(struct sr_address *address, const char *text, struct sr_rea
 	}
 	*address = a;
 	return 0;
+}
+
+int sr_address_control(const struct sr_address *hot, struct sr_address *control,
+		       struct sr_reason *why)
+{
+	char text[sizeof hot->text + sizeof ".control"];
+	struct sockaddr_vm vm;
+
+	if (hot->sock.any.sa_family == AF_UNIX) {
+		(void)snprintf(text, sizeof text, "%s.control", hot->text);
+		return sr_address_parse(control, text, why);
+	}
+	memcpy(&vm, &hot->sock, sizeof vm);
+	/* The number above it, VMADDR_PORT_ANY, is no port to connect to. */
+	if (vm.svm_port >= VMADDR_PORT_ANY - 1)
+		return sr_reason_set(why, -EINVAL,
+				     "%s has the last port, and control conversations take the one "
+				     "above: choose a lower one, or give --control",
+				     hot->text);
+	if (vm.svm_cid == VMADDR_CID_ANY)
+		(void)snprintf(text, sizeof text, "vsock:any:%u", vm.svm_port + 1);
+	else
+		(void)snprintf(text, sizeof text, "vsock:%u:%u", vm.svm_cid, vm.svm_port + 1);
+	return sr_address_parse(control, text, why);
 }
 
 static int new_socket(const struct sr_address *a, int type)

@@ -32,6 +32,20 @@ SR_WARN_UNUSED int sr_address_parse(struct sr_address *address, const char *text
 				    struct sr_reason *why);
 
 /*
+ * sr_address_control - where the signer at @hot takes control conversations, unless
+ * somebody says otherwise.
+ *
+ * unix:PATH becomes unix:PATH.control; vsock:CID:PORT the port above it.
+ *
+ * @control: out, written only on success; not @hot itself.
+ *
+ * Returns 0, or -EINVAL with a reason: the path would be too long, or the port is
+ * the last one.
+ */
+SR_WARN_UNUSED int sr_address_control(const struct sr_address *hot, struct sr_address *control,
+				      struct sr_reason *why);
+
+/*
  * sr_address_connect - start to connect, without blocking.
  *
  * Returns the descriptor, which becomes writable when it is connected (or holds

@@ -198,8 +198,9 @@ int sr_result_reason(struct sr_reason *why, uint32_t result)
 				     "sigring-enclave, or look at `sigringctl status`");
 	case SR_RESULT_GONE:
 		return sr_reason_set(why, -ESTALE,
-				     "the signer does not know the session any more: it was "
-				     "restarted, or another agent has taken the session over");
+				     "the signer does not know the session, or does not any more: it "
+				     "was restarted, or another agent has taken the session over, "
+				     "or its set-up was never completed");
 	case SR_RESULT_FULL:
 		return sr_reason_set(why, -EDQUOT,
 				     "the signer has no room for another session: raise its "

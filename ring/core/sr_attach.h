@@ -84,8 +84,8 @@ struct sr_attach_region { /* REGION and WELCOME, with one descriptor */
 struct sr_attach_open {
 	struct sr_attach_header header;
 	uint32_t index;     /* which session of the region */
-	uint32_t flags;     /* SR_OPEN_RESUME, SR_OPEN_PRIORITY (sr_frame.h) */
-	uint64_t token[2];  /* the client's secret name for the session */
+	uint32_t flags;     /* SR_OPEN_RESUME, _PRIORITY, _SEALED (sr_frame.h) */
+	uint64_t token[2];  /* as in sr_frame.h: secret in clear, else a name */
 	uint64_t first;     /* slot word of message 0 */
 	uint64_t next;      /* number of the first message not yet answered */
 	uint64_t published; /* messages published so far: count as forwarded */
@@ -102,7 +102,8 @@ struct sr_attach_opened { /* with two descriptors when doorbells were asked for:
 enum sr_attach_result {
 	SR_RESULT_OK = 0,
 	SR_RESULT_NO_SIGNER = 1, /* the agent has no stream to a signer */
-	SR_RESULT_GONE = 2,      /* the session cannot be resumed: it is lost */
+	SR_RESULT_GONE = 2,      /* it cannot be resumed, it is lost; of a sealed
+				    one also: it was never admitted */
 	SR_RESULT_FULL = 3,
 	SR_RESULT_SIZES = 4,
 	SR_RESULT_UNSEALED = 5, /* the signer wants sealed records */
