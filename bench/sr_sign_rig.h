@@ -170,7 +170,7 @@ static inline int sr_sign_rig_core(struct sr_sign_rig *r)
 		.sessions_max = 1,
 		.depth_max = SR_DEPTH_DEFAULT,
 		.slot_bytes_max = SR_SUB_BYTES_DEFAULT,
-		.unsealed = true,
+		.clear = &sr_core_clear,
 		.snapshot_allowed = true,
 	};
 	int ret = sr_keyring_new(&r->keys);

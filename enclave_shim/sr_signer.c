@@ -74,7 +74,7 @@ static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
 		.sessions_max = c->sessions_max,
 		.depth_max = c->depth_max,
 		.slot_bytes_max = c->slot_bytes_max,
-		.unsealed = true,
+		.clear = &sr_core_clear,
 		.snapshot_allowed = c->allow_snapshot,
 	};
 	int ret;

@@ -49,7 +49,7 @@ int sr_core_new(struct sr_core **core, const struct sr_core_config *config)
 	c->sessions_count = config->sessions_max + config->admissions_max;
 	c->depth_max = config->depth_max;
 	c->slot_bytes_max = config->slot_bytes_max;
-	c->unsealed = config->unsealed;
+	c->clear = config->clear;
 	c->stats.snapshot_allowed = config->snapshot_allowed;
 
 	ret = sr_sign_new(&c->sign, &config->sign);
@@ -238,14 +238,14 @@ enum sr_open_result sr_core_open(struct sr_core *core, uint32_t *session,
 {
 	bool sealed = request->flags & SR_OPEN_SEALED;
 
-	if (!sealed && !core->unsealed)
+	if (!sealed && !core->clear)
 		return SR_OPENED_UNSEALED;
 	if (stream >= SR_STREAMS_MAX ||
 	    !sr_core_sizes_valid(core, request->depth, request->slot_bytes))
 		return SR_OPENED_SIZES;
 
 	return sealed ? sr_core_sealed_open(core, session, request, epoch, stream) :
-			sr_core_clear_open(core, session, request, epoch, stream);
+			core->clear->open(core, session, request, epoch, stream);
 }
 
 void sr_core_end(struct sr_core *core, uint32_t session, uint32_t epoch)
@@ -291,7 +291,7 @@ bool sr_core_on_stream(const struct sr_core *core, uint32_t session, uint32_t st
 
 bool sr_core_unsealed(const struct sr_core *core)
 {
-	return core->unsealed;
+	return core->clear;
 }
 
 struct sr_pool *sr_core_pool(const struct sr_core *core)
@@ -353,5 +353,5 @@ enum sr_core_verdict sr_core_record(struct sr_core *core, unsigned char reply[SR
 		return s ? SR_CORE_DROPPED : SR_CORE_ENDED;
 	}
 	return s->caller.sealed ? sr_core_sealed_record(core, reply, s, record) :
-				  sr_core_clear_record(core, reply, s, record);
+				  core->clear->record(core, reply, s, record);
 }

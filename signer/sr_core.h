@@ -39,6 +39,7 @@
 #include "sr_task.h"
 
 struct sr_core;
+struct sr_core_kind;
 
 struct sr_core_config {
 	struct sr_sign_config sign; /* keys, entropy, pool */
@@ -46,7 +47,8 @@ struct sr_core_config {
 	uint32_t admissions_max;    /* provisional sealed sessions; 0: none is admitted */
 	uint32_t depth_max;         /* a power of two, up to SR_DEPTH_MAX */
 	uint32_t slot_bytes_max;
-	bool unsealed;              /* accept records in clear */
+	const struct sr_core_kind *clear; /* &sr_core_clear; NULL: no records in clear are taken,
+					     and the code for them need not be linked */
 	bool snapshot_allowed;      /* only told on: the caller has judged the ground */
 };
 
@@ -169,6 +171,9 @@ bool sr_core_priority(const struct sr_core *core, uint32_t session);
 
 /* sr_core_on_stream - is this session open, and on this stream? */
 bool sr_core_on_stream(const struct sr_core *core, uint32_t session, uint32_t stream);
+
+/* Sessions in clear: for sr_core_config.clear, and referred to by nothing else here. */
+extern const struct sr_core_kind sr_core_clear;
 
 /* sr_core_unsealed - are records in clear accepted? */
 bool sr_core_unsealed(const struct sr_core *core);

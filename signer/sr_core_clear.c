@@ -15,9 +15,9 @@ static void begin(struct sr_core *core, struct sr_core_session *s,
 	core->stats.orphans++; /* until it is put on its stream */
 }
 
-enum sr_open_result sr_core_clear_open(struct sr_core *core, uint32_t *session,
-				       const struct sr_open_request *request, uint32_t epoch,
-				       uint32_t stream)
+static enum sr_open_result clear_open(struct sr_core *core, uint32_t *session,
+				      const struct sr_open_request *request, uint32_t epoch,
+				      uint32_t stream)
 {
 	const struct sr_caller caller = { .sealed = false, .who = request->uid };
 	struct sr_core_session *s = sr_core_find(core, request->token, &caller);
@@ -91,8 +91,8 @@ static bool answer_number(struct sr_core *core, struct sr_core_session *s, uint6
 	}
 }
 
-enum sr_core_verdict sr_core_clear_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
-					  struct sr_core_session *s, const unsigned char *record)
+static enum sr_core_verdict clear_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
+					 struct sr_core_session *s, const unsigned char *record)
 {
 	uint64_t n = sr_get64(record) - s->first;
 
@@ -110,3 +110,5 @@ enum sr_core_verdict sr_core_clear_record(struct sr_core *core, unsigned char re
 	memcpy(reply, sr_ledger_reply(s->ledger, n), SR_CMP_BYTES);
 	return SR_CORE_REPLY;
 }
+
+const struct sr_core_kind sr_core_clear = { .open = clear_open, .record = clear_record };

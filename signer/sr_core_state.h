@@ -73,7 +73,7 @@ struct sr_core {
 	uint32_t shares[SR_IDENTITIES_MAX + 1]; /* open sessions of each; all in clear last */
 	uint32_t depth_max;
 	uint32_t slot_bytes_max;
-	bool unsealed;
+	const struct sr_core_kind *clear; /* NULL: this core takes none */
 	struct sr_core_stats stats;
 
 	/* Sessions whose keys have something to do ahead of need: a queue. */
@@ -101,12 +101,19 @@ enum sr_open_result sr_core_bind(struct sr_core *core, struct sr_core_session *s
 				 uint32_t stream);
 void sr_core_count(struct sr_core *core, uint16_t status);
 
-/* One kind of session each. */
-enum sr_open_result sr_core_clear_open(struct sr_core *core, uint32_t *session,
-				       const struct sr_open_request *request, uint32_t epoch,
-				       uint32_t stream);
-enum sr_core_verdict sr_core_clear_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
-					  struct sr_core_session *s, const unsigned char *record);
+/*
+ * What can be done with sessions of the kind that may be left out. The core reaches it
+ * through its configuration alone, so that a program without it does not link it.
+ */
+struct sr_core_kind {
+	enum sr_open_result (*open)(struct sr_core *core, uint32_t *session,
+				    const struct sr_open_request *request, uint32_t epoch,
+				    uint32_t stream);
+	enum sr_core_verdict (*record)(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
+				       struct sr_core_session *s, const unsigned char *record);
+};
+
+/* The kind that is always there. */
 enum sr_open_result sr_core_sealed_open(struct sr_core *core, uint32_t *session,
 					const struct sr_open_request *request, uint32_t epoch,
 					uint32_t stream);

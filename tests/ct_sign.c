@@ -112,7 +112,7 @@ static void sign_all(struct sr_keyring *ring, const struct sr_curve *curve)
 		.sessions_max = 1,
 		.depth_max = 16,
 		.slot_bytes_max = SLOT,
-		.unsealed = true,
+		.clear = &sr_core_clear,
 	};
 	struct sr_open_request request = { .depth = 16, .slot_bytes = SLOT };
 	struct sr_core *core;

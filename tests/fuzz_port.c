@@ -436,7 +436,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		.admissions_max = 2,
 		.depth_max = 8,
 		.slot_bytes_max = SLOT,
-		.unsealed = true,
+		.clear = &sr_core_clear,
 	};
 	struct sr_port_config port_config = {
 		.stream = 1,

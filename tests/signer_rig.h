@@ -90,7 +90,7 @@ static inline struct sr_core_config rig_config(const struct rig *rig)
 		.sessions_max = 4,
 		.depth_max = 16,
 		.slot_bytes_max = 512,
-		.unsealed = true,
+		.clear = &sr_core_clear,
 	};
 }
 

@@ -578,7 +578,7 @@ Test(core, sealed_only_core_opens_nothing_in_clear)
 	struct sr_core *core;
 	uint32_t id = 0;
 
-	config.unsealed = false;
+	config.clear = NULL;
 	cr_assert_eq(sr_core_new(&core, &config), 0);
 	cr_assert_eq(sr_core_open(core, &id, &request, EPOCH, STREAM), SR_OPENED_UNSEALED);
 	cr_assert_not(sr_core_unsealed(core));

@@ -273,7 +273,7 @@ Test(core_admission, sealed_and_clear_sessions_live_in_one_core_or_sealed_ones_a
 	cr_assert_eq(stats().sessions, 2);
 
 	sr_core_delete(rig.core);
-	core_config.unsealed = false;
+	core_config.clear = NULL;
 	cr_assert_eq(sr_core_new(&rig.core, &core_config), 0);
 	cr_assert_eq(sr_core_open(rig.core, &id, &clear, EPOCH, STREAM), SR_OPENED_UNSEALED);
 	start(a);
