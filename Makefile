@@ -54,8 +54,8 @@ I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
 CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
-SESSION := sr_message sr_private_file sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob sr_control
-ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup # need libcbor, which the image does without
+SESSION := sr_message sr_private_file sr_pairfile sr_hex sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob sr_control
+ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup sr_trust # need libcbor, which the image does without
 ORDER   := sr_type
 CLIENT  := sr_client sr_client_attach sr_session sr_ffi
 SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_ledger sr_answer sr_admission sr_rights sr_task \
@@ -65,7 +65,7 @@ AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_stat
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
            sr_tune_check sr_tune_record sr_tune_apply sr_tune_pin sr_tune_c2c sr_tune_jitter
 SHIM    := sr_getrandom sr_hazard sr_heap sr_keyfile sr_refill sr_signer
-CTL     := sr_ctl_attest sr_ctl_key sr_ctl_manifest sr_ctl_operator sr_ctl_status sr_pairfile
+CTL     := sr_ctl_attest sr_ctl_key sr_ctl_manifest sr_ctl_operator sr_ctl_status sr_pairfile_operator
 REPLAY  := sr_verify sr_orders sr_histogram
 
 objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))

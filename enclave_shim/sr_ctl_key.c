@@ -10,6 +10,7 @@
 
 #include "sr_curve.h"
 #include "sr_hash.h"
+#include "sr_hex.h"
 #include "sr_keyfile.h"
 #include "sr_keyring.h"
 #include "sr_secret.h"

@@ -13,7 +13,7 @@
 #include "sr_digits.h"
 #include "sr_heap.h"
 #include "sr_manifest.h"
-#include "sr_pairfile.h"
+#include "sr_pairfile_operator.h"
 #include "sr_secret.h"
 #include "sr_type.h"
 
@@ -327,7 +327,7 @@ static int sign(struct work *work, struct secrets *secrets)
 	struct sr_reason why;
 	int ret;
 
-	if (sr_pairfile_load(&secrets->file, SR_PAIRFILE_OPERATOR, work->operator, &why))
+	if (sr_pairfile_load(&secrets->file, &sr_pairfile_operator, work->operator, &why))
 		return fail(why.text);
 	if (sr_operator_pair_make(&secrets->pair, secrets->file.secret))
 		return fail("OpenSSL makes no key: is it out of memory?");

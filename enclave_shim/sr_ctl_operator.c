@@ -9,7 +9,7 @@
 #include "sr_digits.h"
 #include "sr_getrandom.h"
 #include "sr_heap.h"
-#include "sr_pairfile.h"
+#include "sr_pairfile_operator.h"
 #include "sr_secret.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -17,7 +17,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 /* What a subcommand works with; the pair is in protected memory. */
 struct work {
 	const char *noun;
-	enum sr_pairfile_kind kind;
+	const struct sr_pairfile_kind *kind;
 	struct sr_pairfile *pair;
 };
 
@@ -43,7 +43,7 @@ static void usage(FILE *to, const struct work *work)
 		fprintf(to, "  sigringctl %s %s %s\n        %s\n", work->noun, commands[i].name,
 			commands[i].arguments, commands[i].help);
 	fprintf(to, "%s\n--out is never overwritten; whoever can read it has the key\n",
-		work->kind == SR_PAIRFILE_OPERATOR ?
+		work->kind == &sr_pairfile_operator ?
 			"An operator signs manifests (Ed25519). A list of operators has a public "
 			"key a line." :
 			"An identity is the static key of a trader's sessions, named in the "
@@ -168,10 +168,10 @@ static int run(struct work *work, int argc, char **argv)
 
 int sr_ctl_operator(int argc, char **argv)
 {
-	return run(&(struct work){ .noun = "operator", .kind = SR_PAIRFILE_OPERATOR }, argc, argv);
+	return run(&(struct work){ .noun = "operator", .kind = &sr_pairfile_operator }, argc, argv);
 }
 
 int sr_ctl_identity(int argc, char **argv)
 {
-	return run(&(struct work){ .noun = "identity", .kind = SR_PAIRFILE_IDENTITY }, argc, argv);
+	return run(&(struct work){ .noun = "identity", .kind = &sr_pairfile_identity }, argc, argv);
 }

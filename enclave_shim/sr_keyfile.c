@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sr_ct.h"
+#include "sr_hex.h"
 #include "sr_private_file.h"
 #include "sr_secret.h"
 #include "sr_type.h"
@@ -40,46 +40,6 @@ __attribute__((format(printf, 3, 4))) static int fail(struct sr_keyfile_error *w
 static int fail_line(const struct parse *p, const char *what)
 {
 	return fail(p->why, -EBADMSG, "%s:%u: %s", p->name, p->line, what);
-}
-
-/*
- * The value of a hexadecimal digit, by arithmetic alone: the top bit of a range's
- * two differences is 0 inside it, and becomes a mask of all ones. *bad gets all
- * ones for a character that lies in neither range.
- */
-static uint32_t unhex_digit(uint32_t c, uint32_t *bad)
-{
-	uint32_t letter = (c & ~0x20u) - 'A';
-	uint32_t is_number = (((c - '0') | ('9' - c)) >> 31) - 1u;
-	uint32_t is_letter = ((letter | (5u - letter)) >> 31) - 1u;
-
-	*bad |= ~(is_number | is_letter);
-	return (is_number & (c - '0')) | (is_letter & (letter + 10u));
-}
-
-int sr_unhex_secret(unsigned char out[SR_SECKEY_BYTES], const char digits[64])
-{
-	uint32_t bad = 0;
-
-	for (unsigned int i = 0; i < SR_SECKEY_BYTES; i++) {
-		uint32_t high = unhex_digit((unsigned char)digits[2 * i], &bad);
-		uint32_t low = unhex_digit((unsigned char)digits[2 * i + 1], &bad);
-
-		out[i] = (unsigned char)(high << 4 | low);
-	}
-
-	sr_declassify(&bad, sizeof bad);
-	if (bad) {
-		sr_wipe(out, SR_SECKEY_BYTES);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static char hex_digit(uint32_t v)
-{
-	/* 'a' is 39 above where the digits would go on; no table, no branch. */
-	return (char)('0' + v + (39u & (0u - ((9u - v) >> 31))));
 }
 
 int sr_keyfile_number(uint32_t *value, const char *text, size_t bytes)
@@ -439,10 +399,8 @@ static size_t compose(char *text, const struct sr_key_info *info, const unsigned
 		at = append(text, at, "uid %u\n", info->uids[i]);
 
 	at = append(text, at, "secret ");
-	for (unsigned int i = 0; i < SR_SECKEY_BYTES; i++) {
-		text[at++] = hex_digit(seckey[i] >> 4);
-		text[at++] = hex_digit(seckey[i] & 15u);
-	}
+	sr_hex_secret(text + at, seckey);
+	at += SECRET_DIGITS;
 	text[at++] = '\n';
 	return at;
 }

@@ -105,14 +105,6 @@ SR_WARN_UNUSED int sr_keyfile_permit(uint32_t *permissions, const char *list, si
  */
 SR_WARN_UNUSED int sr_keyfile_number(uint32_t *value, const char *text, size_t bytes);
 
-/*
- * sr_unhex_secret - decode 64 hexadecimal digits of either case.
- *
- * Returns 0 or -EINVAL (one is no digit; @out is then zero). Constant time but
- * for that answer.
- */
-SR_WARN_UNUSED int sr_unhex_secret(unsigned char out[SR_SECKEY_BYTES], const char digits[64]);
-
 SR_END_DECLS
 
 #endif /* SR_KEYFILE_H */

@@ -6,6 +6,7 @@
 
 #include "signer_rig.h"
 #include "sr_ctl_key.h"
+#include "sr_hex.h"
 #include "sr_keyfile.h"
 
 #define SECRET "2A2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a2a"

@@ -2,7 +2,7 @@
 /*
  * sr_digits.h - public bytes as lower-case hexadecimal digits, one spelling each.
  *
- * For what is public: it branches on what it reads (sr_unhex_secret() does not).
+ * For what is public: it branches on what it reads (sr_hex.h does not).
  */
 #ifndef SR_DIGITS_H
 #define SR_DIGITS_H

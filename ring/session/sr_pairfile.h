@@ -8,7 +8,8 @@
  *
  * Exactly these three lines. An operator's pair is Ed25519 and signs manifests, an
  * identity's is X25519: the static key of a trader's sessions, or one that keys are
- * sealed to. The first line keeps one from being taken for the other.
+ * sealed to. The first line keeps one from being taken for the other. The kinds are
+ * values, because the layer that knows of operators lies above this one.
  *
  * The text is read into protected memory and parsed there; the digits of the secret
  * are found by their place and decoded without a branch or an index that depends on
@@ -24,7 +25,15 @@
 #define SR_PAIRFILE_KEY_BYTES 32u
 #define SR_PAIRFILE_BYTES_MAX 256u
 
-enum sr_pairfile_kind { SR_PAIRFILE_OPERATOR = 0, SR_PAIRFILE_IDENTITY = 1 };
+/* A kind of pair. */
+struct sr_pairfile_kind {
+	const char *magic; /* its first line, without the newline */
+	/* Computes the public half; @room is 64 bytes of protected memory to work in.
+	 * Returns 0 or -EIO. */
+	int (*pub)(unsigned char *pub, const unsigned char *secret, void *room);
+};
+#define SR_PAIRFILE_ROOM_BYTES 64u
+#define SR_PAIRFILE_MAGIC_BYTES_MAX 63u
 
 /* In protected memory. */
 struct sr_pairfile {
@@ -34,6 +43,8 @@ struct sr_pairfile {
 
 SR_BEGIN_DECLS
 
+extern const struct sr_pairfile_kind sr_pairfile_identity;
+
 /*
  * sr_pairfile_load - read one.
  *
@@ -42,7 +53,7 @@ SR_BEGIN_DECLS
  * -ENOSYS (protected memory); or what open or read gave. With a reason, which holds
  * no part of the file; *pair is untouched then.
  */
-SR_WARN_UNUSED int sr_pairfile_load(struct sr_pairfile *pair, enum sr_pairfile_kind kind,
+SR_WARN_UNUSED int sr_pairfile_load(struct sr_pairfile *pair, const struct sr_pairfile_kind *kind,
 				    const char *path, struct sr_reason *why);
 
 /*
@@ -52,7 +63,7 @@ SR_WARN_UNUSED int sr_pairfile_load(struct sr_pairfile *pair, enum sr_pairfile_k
  * Returns 0; -EEXIST (a file is never overwritten); -EIO; -ENOMEM, -ENOSYS; or what
  * the system gave, and then no file is left behind. With a reason; *pair is wiped.
  */
-SR_WARN_UNUSED int sr_pairfile_new(struct sr_pairfile *pair, enum sr_pairfile_kind kind,
+SR_WARN_UNUSED int sr_pairfile_new(struct sr_pairfile *pair, const struct sr_pairfile_kind *kind,
 				   const unsigned char secret[SR_PAIRFILE_KEY_BYTES],
 				   const char *path, struct sr_reason *why);
 
