@@ -346,18 +346,15 @@ static enum sr_refusal judge_request(const struct sr_gate *gate, struct attempt 
 	return NONE;
 }
 
-static void fill_grant(struct sr_gate *gate, const struct attempt *attempt)
+static void fill_grant(struct sr_gate *gate)
 {
 	const struct sr_gate_config *c = &gate->config;
-	const uint64_t *before = attempt->request.predecessor;
 	struct sr_grant *grant = &gate->grant;
 
 	sr_wipe(grant, sizeof *grant);
 	grant->depth_max = c->limits.depth_max;
 	grant->slot_bytes_max = c->limits.slot_bytes_max;
 	grant->sessions_max = c->limits.sessions_max;
-	if (c->past && (before[0] || before[1]))
-		grant->has_past = c->past(c->arg, &grant->past, before, attempt->identity) == 0;
 }
 
 /* Message 2, into @message, and the keys. */
@@ -367,7 +364,7 @@ static int write_message_2(struct sr_gate *gate, unsigned char message[SR_BEGUN_
 	size_t bytes;
 	int ret = 0;
 
-	fill_grant(gate, attempt);
+	fill_grant(gate);
 	if (attempt->begin.has_ticket) {
 		ret = sr_ticket_secret(&gate->ticket_key, gate->psk, &attempt->ticket);
 		if (!ret)

@@ -66,10 +66,6 @@ struct sr_gate_config {
 
 	/* The index of a client, below SR_IDENTITIES_MAX, or -ENOENT. */
 	int (*identity)(void *arg, const unsigned char pub[SR_NOISE_KEY_BYTES]);
-
-	/* How far a session of this client has come, by its token, or -ENOENT: there is
-	 * none, or it is another's. May be NULL: nobody knows. */
-	int (*past)(void *arg, struct sr_past *past, const uint64_t token[2], uint32_t identity);
 };
 
 /* What the caller does next. */

@@ -249,7 +249,7 @@ static size_t make_input(uint8_t *input, size_t room)
 	(void)room; /* 12 actions of at most 403 bytes */
 	input[bytes++] = (uint8_t)fuzz_random();
 	for (size_t i = 0; i < actions; i++) {
-		uint8_t action = i % 2 ? 0x80 : 0;
+		uint8_t action = (uint8_t)(i % 2 ? 0x80 : 0);
 
 		if (fuzz_random() % 4 == 0)
 			action = (uint8_t)fuzz_random();

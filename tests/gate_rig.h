@@ -61,9 +61,6 @@ struct rig {
 	struct rig_secrets *secrets;
 	uint64_t now_ns, unix_ms, draws;
 	bool known[RIG_CLIENTS];
-	struct sr_past past;
-	uint64_t past_token[2];
-	uint32_t past_identity;
 	struct rig_bytes up, down;
 };
 
@@ -106,18 +103,6 @@ static inline int rig_identity(void *arg, const unsigned char pub[SR_NOISE_KEY_B
 	return -ENOENT;
 }
 
-static inline int rig_past(void *arg, struct sr_past *past, const uint64_t token[2],
-			   uint32_t identity)
-{
-	struct rig *r = arg;
-
-	if (token[0] != r->past_token[0] || token[1] != r->past_token[1] ||
-	    identity != r->past_identity)
-		return -ENOENT;
-	*past = r->past;
-	return 0;
-}
-
 /* Different each time, and never zero. */
 static inline void rig_draw(void *out, size_t bytes)
 {
@@ -137,7 +122,6 @@ static inline void rig_config(void)
 	c->arg = &rig;
 	c->attest = rig_attest;
 	c->identity = rig_identity;
-	c->past = rig_past;
 	c->limits = (struct sr_gate_limits){
 		.talk_ns = 10 * RIG_SECOND,
 		.ticket_ns = 3600 * RIG_SECOND,

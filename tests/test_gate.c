@@ -142,8 +142,7 @@ Test(gate, a_conversation_ends_with_keys_that_seal_and_open)
 	cr_assert_eq(terms->flags, SR_ADMISSION_STRICT);
 
 	cr_assert(result->grant.depth_max == 1024 && result->grant.slot_bytes_max == 512 &&
-		  result->grant.sessions_max == 64 && !result->grant.has_past &&
-		  result->grant.has_ticket);
+		  result->grant.sessions_max == 64 && result->grant.has_ticket);
 	cr_assert_arr_eq(&result->next.terms, &rig.config.terms, sizeof rig.config.terms);
 	cr_assert_arr_eq(result->next.signer, sr_gate_public_key(rig.gate), 32);
 	cr_assert_arr_eq(rig.secrets->keys.rs, sr_gate_public_key(rig.gate), 32);
@@ -166,25 +165,15 @@ Test(gate, each_flag_arrives_as_it_was_asked)
 	}
 }
 
-Test(gate, a_predecessor_is_named_and_how_far_it_had_come_is_told)
+Test(gate, a_predecessor_is_named)
 {
 	struct sr_setup_config config = rig_setup_config(0);
 
-	rig.past = (struct sr_past){ .next = 1000, .accepted = 900 };
-	rig.past_token[0] = config.request.predecessor[0] = 77;
-	rig.past_token[1] = config.request.predecessor[1] = 78;
+	config.request.predecessor[0] = 77;
+	config.request.predecessor[1] = 78;
 	rig_converse(&config);
 	cr_assert(rig.secrets->admission.terms.predecessor[0] == 77 &&
 		  rig.secrets->admission.terms.predecessor[1] == 78);
-	cr_assert(rig.secrets->result.grant.has_past);
-	cr_assert_eq(rig.secrets->result.grant.past.next, 1000);
-	cr_assert_eq(rig.secrets->result.grant.past.accepted, 900);
-
-	/* Another client's session is nobody's business. */
-	config = rig_setup_config(1);
-	memcpy(config.request.predecessor, rig.past_token, sizeof rig.past_token);
-	rig_converse(&config);
-	cr_assert_not(rig.secrets->result.grant.has_past);
 }
 
 Test(gate, two_sessions_have_nothing_in_common)

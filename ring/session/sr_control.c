@@ -43,15 +43,13 @@ enum {
 	GRANT_SLOT = 8,
 	GRANT_SESSIONS = 12,
 	GRANT_RESERVED = 16,
-	GRANT_NEXT = 24,
-	GRANT_ACCEPTED = 32,
 	GRANT_TICKET = 40,
 	GRANT_SECRET = 144,
 };
 
 #define BEGIN_HAS_TICKET 1u
-#define GRANT_HAS_PAST 1u
 #define GRANT_HAS_TICKET 2u
+#define GRANT_RESERVED_BYTES (GRANT_TICKET - GRANT_RESERVED)
 #define ROLE_TRADER 1u
 #define VERSION_BYTES 2u
 
@@ -354,15 +352,10 @@ int sr_session_request_get(struct sr_session_request *request, const unsigned ch
 void sr_grant_put(unsigned char out[SR_GRANT_BYTES], const struct sr_grant *grant)
 {
 	memset(out, 0, SR_GRANT_BYTES);
-	sr_put32(out + GRANT_FLAGS, (grant->has_past ? GRANT_HAS_PAST : 0) |
-					    (grant->has_ticket ? GRANT_HAS_TICKET : 0));
+	sr_put32(out + GRANT_FLAGS, grant->has_ticket ? GRANT_HAS_TICKET : 0);
 	sr_put32(out + GRANT_DEPTH, grant->depth_max);
 	sr_put32(out + GRANT_SLOT, grant->slot_bytes_max);
 	sr_put32(out + GRANT_SESSIONS, grant->sessions_max);
-	if (grant->has_past) {
-		sr_put64(out + GRANT_NEXT, grant->past.next);
-		sr_put64(out + GRANT_ACCEPTED, grant->past.accepted);
-	}
 	if (grant->has_ticket) {
 		memcpy(out + GRANT_TICKET, grant->ticket, sizeof grant->ticket);
 		memcpy(out + GRANT_SECRET, grant->secret, sizeof grant->secret);
@@ -373,15 +366,12 @@ int sr_grant_get(struct sr_grant *grant, const unsigned char in[SR_GRANT_BYTES])
 {
 	uint32_t flags = sr_get32(in + GRANT_FLAGS);
 
-	if (flags & ~(GRANT_HAS_PAST | GRANT_HAS_TICKET) || sr_get64(in + GRANT_RESERVED))
+	if (flags & ~GRANT_HAS_TICKET || !all_zero(in + GRANT_RESERVED, GRANT_RESERVED_BYTES))
 		return -EPROTO;
 	grant->depth_max = sr_get32(in + GRANT_DEPTH);
 	grant->slot_bytes_max = sr_get32(in + GRANT_SLOT);
 	grant->sessions_max = sr_get32(in + GRANT_SESSIONS);
-	grant->has_past = flags & GRANT_HAS_PAST;
 	grant->has_ticket = flags & GRANT_HAS_TICKET;
-	grant->past.next = sr_get64(in + GRANT_NEXT);
-	grant->past.accepted = sr_get64(in + GRANT_ACCEPTED);
 	memcpy(grant->ticket, in + GRANT_TICKET, sizeof grant->ticket);
 	memcpy(grant->secret, in + GRANT_SECRET, sizeof grant->secret);
 	return 0;

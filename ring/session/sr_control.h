@@ -40,12 +40,12 @@
  * The payload of message 1 is a request, that of message 2 a grant:
  *
  *	request, 40           grant, 176
- *	  0 first       u64     0 flags          u32   32 accepted     u64
+ *	  0 first       u64     0 flags          u32   16 reserved     24
  *	  8 depth       u32     4 depth max      u32   40 ticket       104
  *	 12 slot bytes  u32     8 slot bytes max u32  144 secret       32
  *	 16 flags       u32    12 sessions max   u32
- *	 20 reserved    4      16 reserved       8
- *	 24 predecessor 16     24 next           u64
+ *	 20 reserved    4
+ *	 24 predecessor 16
  *
  * The binding is the hash of the document that BEGIN answers; with a ticket, when
  * there is none, that of the terms which the client still takes to be in force.
@@ -158,21 +158,12 @@ struct sr_session_request {
 	uint64_t predecessor[2]; /* token of the session that this one ends; zeros: none */
 };
 
-/* How far a session had come. In a grant: so far; it is still open then, and what was
- * on its way may yet be taken, until the first record of its successor ends it. */
-struct sr_past {
-	uint64_t next;     /* one more than the highest number taken */
-	uint64_t accepted; /* requests */
-};
-
 /* Sealed to the client: in protected memory, for its secret. */
 struct sr_grant {
 	uint32_t depth_max;
 	uint32_t slot_bytes_max;
 	uint32_t sessions_max;
-	bool has_past;
 	bool has_ticket;
-	struct sr_past past; /* of the predecessor */
 	unsigned char ticket[SR_TICKET_BYTES];
 	unsigned char secret[SR_TICKET_SECRET_BYTES];
 };

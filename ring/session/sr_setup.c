@@ -291,8 +291,7 @@ static enum sr_setup_code take_document(struct sr_setup *setup, unsigned char *o
 static bool grant_makes_sense(const struct sr_grant *grant, const struct sr_session_request *request)
 {
 	return grant->depth_max >= request->depth && grant->slot_bytes_max >= request->slot_bytes &&
-	       grant->sessions_max >= 1 &&
-	       (!grant->has_past || request->predecessor[0] || request->predecessor[1]);
+	       grant->sessions_max >= 1;
 }
 
 static enum sr_setup_code take_begun(struct sr_setup *setup, const struct sr_control *message)
