@@ -18,6 +18,7 @@ struct sr_gate {
 	struct sr_quota quota;
 	uint64_t serial_next;
 	uint64_t spent[SR_GATE_TICKETS / 64]; /* a bit for each of the last serials */
+	uint64_t by_ticket;                   /* 1: the last admission was */
 
 	struct sr_noise_pair pair;
 	struct sr_ticket_key ticket_key;
@@ -39,7 +40,7 @@ struct attempt {
 	struct sr_session_request request;
 	unsigned char client[SR_NOISE_KEY_BYTES];
 	uint32_t identity;
-	bool authentic;
+	bool authentic; /* and its identity is set */
 	uint64_t now_ns;
 };
 
@@ -133,8 +134,7 @@ static bool charge(struct sr_gate *gate, struct sr_gate_talk *talk, uint64_t now
 	return talk->charged;
 }
 
-/* What was taken in advance is lost; unless it is known who has to pay, and can
- * (judge_identity() has seen to that). */
+/* What was taken in advance is lost; unless it is known who has to pay. */
 static void fail(struct sr_gate *gate, struct sr_gate_talk *talk, const struct attempt *attempt,
 		 uint64_t now_ns)
 {
@@ -200,13 +200,18 @@ static int ticket_issue(struct sr_gate *gate, const struct attempt *attempt)
 
 /* ---- who it is ---- */
 
-static enum sr_refusal judge_identity(const struct sr_gate *gate, struct attempt *attempt)
+static enum sr_refusal find_identity(const struct sr_gate *gate, struct attempt *attempt)
 {
 	int index = gate->config.identity(gate->config.arg, attempt->client);
 
 	if (index < 0 || (uint32_t)index >= SR_IDENTITIES_MAX)
 		return index == -ENOENT ? SR_REFUSAL_IDENTITY : SR_REFUSAL_INTERNAL;
 	attempt->identity = (uint32_t)index;
+	return NONE;
+}
+
+static enum sr_refusal judge_room(const struct sr_gate *gate, const struct attempt *attempt)
+{
 	return sr_quota_has_room(&gate->quota, attempt->identity, attempt->now_ns) ?
 		       NONE :
 		       SR_REFUSAL_IDENTITY_BUSY;
@@ -220,6 +225,7 @@ static enum sr_refusal judge_ticket(const struct sr_gate *gate, struct attempt *
 		.client = attempt->ticket.client,
 		.now_ns = attempt->now_ns,
 	};
+	enum sr_refusal code;
 
 	if (sr_ticket_get(&attempt->ticket, attempt->begin.ticket, sizeof attempt->begin.ticket))
 		return SR_REFUSAL_TICKET;
@@ -237,7 +243,8 @@ static enum sr_refusal judge_ticket(const struct sr_gate *gate, struct attempt *
 	if (ticket_spent(gate, attempt->ticket.serial))
 		return SR_REFUSAL_TICKET_SPENT;
 	memcpy(attempt->client, attempt->ticket.client, sizeof attempt->client);
-	return judge_identity(gate, attempt);
+	code = find_identity(gate, attempt);
+	return code == NONE ? judge_room(gate, attempt) : code;
 }
 
 /* ---- BEGIN: what is seen without a key ---- */
@@ -324,9 +331,9 @@ static enum sr_refusal judge_client(const struct sr_gate *gate, struct attempt *
 		return SR_REFUSAL_INTERNAL;
 	if (attempt->begin.has_ticket && !same(attempt->client, attempt->ticket.client))
 		return SR_REFUSAL_TICKET;
-	code = judge_identity(gate, attempt);
+	code = find_identity(gate, attempt);
 	attempt->authentic = code == NONE;
-	return code;
+	return code == NONE ? judge_room(gate, attempt) : code;
 }
 
 static enum sr_refusal judge_request(const struct sr_gate *gate, struct attempt *attempt)
@@ -415,12 +422,12 @@ static enum sr_refusal admit(struct sr_gate *gate, unsigned char *out, size_t *o
 	if (write_message_2(gate, message, attempt) || make_admission(gate, admission, attempt))
 		return SR_REFUSAL_INTERNAL;
 
-	if (attempt->begin.has_ticket) {
+	if (attempt->begin.has_ticket)
 		ticket_spend(gate, attempt->ticket.serial);
-		gate->stats.by_ticket++;
-	}
 	sr_quota_wait(&gate->quota, place, attempt->begin.token, attempt->identity,
 		      attempt->now_ns);
+	gate->by_ticket = attempt->begin.has_ticket;
+	gate->stats.by_ticket += gate->by_ticket;
 	gate->stats.admitted++;
 	*out_bytes = sr_control_begun_put(out, message);
 	return NONE;
@@ -558,6 +565,8 @@ void sr_gate_withdraw(struct sr_gate *gate, unsigned char *out, size_t *out_byte
 {
 	sr_gate_settle(gate, admission->terms.token);
 	sr_admission_wipe(admission);
+	gate->stats.admitted--;
+	gate->stats.by_ticket -= gate->by_ticket;
 	gate->stats.refused[SR_REFUSAL_WAITING]++;
 	*out_bytes = sr_control_refused_put(out, SR_REFUSAL_WAITING);
 }

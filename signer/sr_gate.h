@@ -14,7 +14,9 @@
  *
  * Failures alone are counted (sr_quota.h): a conversation takes one in advance when it
  * first costs something. What an authentic client gets wrong is charged to that client,
- * as long as it has any left, all else to everybody.
+ * all else to everybody. A client whose own are used up is refused, and charged to
+ * nobody: it could have as many handshakes by getting them right, so others would lose
+ * by it and it would not.
  *
  * Message 1 can be replayed. It names the document that was made for its nonce,
  * which no second one equals, or a ticket, which is good once: a copy is refused. And
@@ -76,7 +78,8 @@ enum sr_gate_verdict {
 	SR_GATE_SILENT = 3,  /* hang up; nothing was written */
 };
 
-/* Counters, since the start; the last two are of now. */
+/* Counters, since the start; the last two are of now. What was withdrawn counts as refused
+ * and not as admitted. */
 struct sr_gate_stats {
 	uint64_t documents;
 	uint64_t handshakes; /* begun: each costs at least one exchange */

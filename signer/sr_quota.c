@@ -53,18 +53,19 @@ void sr_quota_fail(struct sr_quota *quota, uint64_t now_ns)
 	add(&quota->clear_ns, quota->limits.failure_ns, now_ns);
 }
 
-void sr_quota_fail_identity(struct sr_quota *quota, uint32_t identity, uint64_t now_ns)
-{
-	quota->under_way--;
-	add(&quota->identity_clear_ns[identity], quota->limits.identity_failure_ns, now_ns);
-}
-
 bool sr_quota_has_room(const struct sr_quota *quota, uint32_t identity, uint64_t now_ns)
 {
 	const struct sr_quota_limits *l = &quota->limits;
 
 	return count(quota->identity_clear_ns[identity], l->identity_failure_ns, now_ns) <
 	       l->identity_failures_max;
+}
+
+void sr_quota_fail_identity(struct sr_quota *quota, uint32_t identity, uint64_t now_ns)
+{
+	quota->under_way--;
+	if (sr_quota_has_room(quota, identity, now_ns))
+		add(&quota->identity_clear_ns[identity], quota->limits.identity_failure_ns, now_ns);
 }
 
 void sr_quota_forgive_identities(struct sr_quota *quota)

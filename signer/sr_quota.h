@@ -5,8 +5,9 @@
  * Failures alone are counted, each forgiven after a while. Work that costs something
  * takes one of everybody's in advance, gives it back when it succeeds and loses it when
  * it fails; what a client is known to have got wrong is charged to that client in its
- * place. So however much succeeds is never slowed down, and at no time can more be
- * under way than may fail.
+ * place, and a client that has none of its own left loses none of everybody's either. So
+ * however much succeeds is never slowed down, and at no time can more be under way than
+ * may fail.
  *
  * A session waits from its handshake to its first record. There is a fixed number of
  * places and a client's share of them; a place whose time is up is free.
@@ -59,7 +60,7 @@ SR_WARN_UNUSED int sr_quota_init(struct sr_quota *quota, const struct sr_quota_l
 SR_WARN_UNUSED bool sr_quota_take(struct sr_quota *quota, uint64_t now_ns);
 void sr_quota_give_back(struct sr_quota *quota);
 void sr_quota_fail(struct sr_quota *quota, uint64_t now_ns);
-/* For a client that has room, see below. */
+/* The client's loss; nobody's when it has no room, see below. */
 void sr_quota_fail_identity(struct sr_quota *quota, uint32_t identity, uint64_t now_ns);
 
 /* sr_quota_has_room - has this client any failures left? */

@@ -1484,28 +1484,40 @@ static void fail_by_sizes(uint32_t client, enum sr_refusal code)
 	assert_refused(code);
 }
 
-Test(limits, a_client_pays_for_its_own_failures_first)
+Test(limits, a_client_pays_for_its_own_failures_and_others_do_not)
 {
 	struct sr_setup_config config;
 
 	for (int i = 0; i < 4; i++)
 		fail_by_sizes(0, SR_REFUSAL_SIZES);
-	/* Now everybody pays. */
-	for (int i = 0; i < 4; i++)
+	/* More often than everybody may fail: nobody else is the worse for it. */
+	for (int i = 0; i < 40; i++)
 		fail_by_sizes(0, SR_REFUSAL_IDENTITY_BUSY);
+	cr_assert_eq(rig_stats().talking, 0);
+	for (int i = 0; i < 7; i++)
+		fail_by_garbage();
 	config = rig_setup_config(1);
 	rig_converse(&config);
-	config = rig_setup_config(0);
-	rig_to_begin(&config);
-	assert_refused(SR_REFUSAL_IDENTITY_BUSY);
+
+	/* Nor is it itself: its own are forgiven as if it had not tried. */
 	rig.now_ns += RIG_SECOND;
 	config = rig_setup_config(0);
 	rig_converse(&config);
-
 	fail_by_sizes(0, SR_REFUSAL_SIZES);
-	for (int i = 0; i < 4; i++)
-		fail_by_sizes(0, SR_REFUSAL_IDENTITY_BUSY);
-	config = rig_setup_config(1);
+	fail_by_sizes(0, SR_REFUSAL_IDENTITY_BUSY);
+}
+
+/* Anybody can make a key. */
+Test(limits, a_client_that_is_not_known_is_charged_to_everybody)
+{
+	struct sr_setup_config config;
+
+	for (int i = 0; i < 8; i++) {
+		config = rig_setup_config(RIG_CLIENTS - 1);
+		rig_to_begin(&config);
+		assert_refused(SR_REFUSAL_IDENTITY);
+	}
+	config = rig_setup_config(0);
 	cr_assert_eq(rig_begin(&config), SR_SETUP_OK);
 	assert_refused(SR_REFUSAL_BUSY);
 }
@@ -1602,4 +1614,28 @@ Test(limits, an_admission_that_cannot_be_handed_over_is_withdrawn)
 	assert_silent();
 	cr_assert_eq(rig_down(), SR_SETUP_REFUSED);
 	assert_ended(SR_SETUP_REFUSED);
+	cr_assert_eq(rig_stats().admitted, 0);
+}
+
+Test(limits, one_that_was_withdrawn_has_not_been_admitted)
+{
+	struct sr_setup_config config = with_ticket(0);
+
+	cr_assert_eq(rig_stats().admitted, 1);
+	rig_to_begun(&config);
+	cr_assert_eq(rig_stats().admitted, 2);
+	cr_assert_eq(rig_stats().by_ticket, 1);
+	sr_gate_withdraw(rig.gate, rig.down.data, &rig.down.bytes, &rig.secrets->admission);
+	cr_assert_eq(rig_stats().admitted, 1);
+	cr_assert_eq(rig_stats().by_ticket, 0);
+
+	/* One without a ticket takes nothing from those with one. */
+	config = with_ticket(0);
+	rig_converse(&config);
+	cr_assert_eq(rig_stats().by_ticket, 1);
+	config = rig_setup_config(1);
+	rig_to_begun(&config);
+	sr_gate_withdraw(rig.gate, rig.down.data, &rig.down.bytes, &rig.secrets->admission);
+	cr_assert_eq(rig_stats().admitted, 3);
+	cr_assert_eq(rig_stats().by_ticket, 1);
 }

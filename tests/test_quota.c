@@ -73,6 +73,20 @@ Test(quota, each_client_has_failures_of_its_own)
 	cr_assert(sr_quota_has_room(&quota, 1, start_ns));
 }
 
+/* It is refused, but nobody pays: others could not help it. */
+Test(quota, a_client_without_room_costs_nobody_anything)
+{
+	for (int i = 0; i < 20; i++) {
+		cr_assert(sr_quota_take(&quota, start_ns));
+		sr_quota_fail_identity(&quota, 1, start_ns);
+	}
+	cr_assert_eq(quota.under_way, 0);
+	cr_assert_not(sr_quota_has_room(&quota, 1, start_ns + 2 * SECOND - 1));
+	cr_assert(sr_quota_has_room(&quota, 1, start_ns + 2 * SECOND));
+	for (int i = 0; i < 3; i++)
+		cr_assert(sr_quota_take(&quota, start_ns));
+}
+
 static bool wait_as(uint64_t a, uint64_t b, uint32_t identity, uint64_t now_ns)
 {
 	const uint64_t token[2] = { a, b };
