@@ -106,6 +106,8 @@ Test(core_task, session_in_clear_stays_and_has_the_rights_that_the_manifest_give
 	key->permissions = 1u << SR_ECDSA_SHA256;
 	key->uid_count = 1;
 	key->uids[0] = RIG_UID;
+	key = name_key(&now, KEY_OTHERS); /* its file lets every user have it */
+	key->permissions = RIG_ALL_TYPES;
 	come_into_force();
 	for (uint64_t n = 0; n < 4; n++) {
 		rig_record(record, RIG_SLOT, FIRST + n, n % 2 ? RIG_KEY : KEY_OTHERS,
@@ -261,6 +263,7 @@ Test(core_task, key_that_was_deleted_is_gone_and_its_place_serves_again)
 	cr_assert_eq(sr_keyring_count(rig.keys), count);
 	expect_answer_of(ID, SR_DENIED, SR_POLICY_UNKNOWN_KEY);
 	expect_answer_of(0, SR_DENIED, SR_POLICY_UNKNOWN_KEY);
+	cr_assert_eq(sr_keyring_find(rig.keys, 0), -ENOENT, "a free place has this id");
 	expect_answer(SR_OK, 0);
 	for (uint32_t i = count; i < SR_KEYS_MAX; i++)
 		cr_assert_eq(add_entry(ID + i, 0x33), 0);
