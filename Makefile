@@ -53,13 +53,13 @@ I_shim    := $(I_client) -Isigner -Ihost_agent -Ienclave_shim
 I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
-CORE    := sr_status sr_reason sr_numa sr_region sr_frame sr_attach sr_wait sr_doorbell sr_address
-SESSION := sr_message sr_private_file sr_pairfile sr_hex sr_secret sr_aead sr_noise sr_seal sr_ticket sr_blob sr_control
+in       = $(patsubst $(1)/%.c,%,$(wildcard $(1)/*.c))
+CORE    := $(call in,ring/core)
 ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup sr_trust # need libcbor, which the image does without
-ORDER   := sr_type
-CLIENT  := sr_client sr_client_attach sr_session sr_ffi
-SIGNER  := sr_hash sr_keccak sr_curve sr_health sr_drbg sr_presign sr_batch sr_pool sr_keyring sr_sign sr_ledger sr_answer sr_admission sr_rights sr_task \
-           sr_core sr_core_clear sr_core_sealed sr_core_task sr_port sr_operator sr_envelope sr_manifest sr_quota sr_gate
+SESSION := $(filter-out $(ATTEST),$(call in,ring/session))
+ORDER   := $(call in,ring/order) # a venue is a pair of files and a row
+CLIENT  := $(call in,ring/client)
+SIGNER  := $(call in,signer)
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_options sr_agent_status sr_stream sr_stream_uring
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
