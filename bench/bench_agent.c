@@ -591,7 +591,7 @@ static int report(const struct sr_bench *b)
 	return sr_bench_end(b, ratios, sizeof ratios / sizeof ratios[0]);
 }
 
-static struct sr_bench bench = { .name = "bench_agent", .rounds = 21, .measure = measure };
+static struct sr_bench bench = { .name = "bench_agent", .notice = SR_UNSEALED_NOTICE, .rounds = 21, .measure = measure };
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 

@@ -415,7 +415,7 @@ static int report(const struct sr_bench *b)
 	return code;
 }
 
-static struct sr_bench bench = { .name = "bench_local", .rounds = 21, .measure = measure };
+static struct sr_bench bench = { .name = "bench_local", .notice = SR_UNSEALED_NOTICE, .rounds = 21, .measure = measure };
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 

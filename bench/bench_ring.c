@@ -652,7 +652,7 @@ static int report(const struct sr_bench *b)
 	return code;
 }
 
-static struct sr_bench bench = { .name = "bench_ring", .rounds = 21, .measure = measure };
+static struct sr_bench bench = { .name = "bench_ring", .notice = SR_UNSEALED_NOTICE, .rounds = 21, .measure = measure };
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 

@@ -400,7 +400,7 @@ static int selftest(struct sr_bench *b)
 
 /* ---- main ---- */
 
-static struct sr_bench bench = { .name = "bench_sign", .rounds = ROUNDS, .measure = measure };
+static struct sr_bench bench = { .name = "bench_sign", .notice = SR_UNSEALED_NOTICE, .rounds = ROUNDS, .measure = measure };
 
 static const struct sr_option options[] = {
 	SR_BENCH_OPTIONS_ROUNDS(bench, "400"),
