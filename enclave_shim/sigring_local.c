@@ -45,6 +45,7 @@ static int check(void)
 
 	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
+	sr_agent_check_setup(&c, &config);
 	sr_agent_check_files(&c, &config);
 	sr_host_check_memlock(&c, bytes + sr_signer_locked_bytes(&signer_config));
 	if (config.huge_pages)

@@ -125,6 +125,7 @@ static int print_status(const char *text)
 	(void)printf("transport          %s\n", word(status, "transport"));
 	print_group(status, "stream");
 	print_group(status, "agent");
+	print_group(status, "relay");
 	print_group(status, "signer");
 	json_array_foreach(json_object_get(status, "clients"), i, client)
 		print_client(client);

@@ -36,6 +36,9 @@ static const struct sr_option options[] = {
 	SR_AGENT_OPTIONS(config),
 	{ "signer", "ADDRESS", "where the signer listens: unix:PATH or vsock:CID:PORT",
 	  sr_set_address, &signer, 0, 0 },
+	{ "control", "ADDRESS",
+	  "where it takes control conversations (by default from --signer)", sr_set_address,
+	  &config.control, 0, 0 },
 	{ "depth-max", "N", "requests in flight that a session may ask for (4096)", sr_set_pow2,
 	  &config.depth_max, SR_DEPTH_MIN, SR_DEPTH_MAX },
 	{ "slot-bytes-max", "N", "submission slot that a process may ask for (4224)", sr_set_lines,
@@ -67,6 +70,9 @@ static int check(void)
 
 	sr_agent_check_users(&c, &config);
 	sr_host_check_socket(&c, config.listen.text);
+	sr_host_check_line(&c, 0, "control: conversations with the signer go to %s",
+			   config.control.text);
+	sr_agent_check_setup(&c, &config);
 	sr_agent_check_files(&c, &config);
 	sr_host_check_memlock(&c, bytes);
 	if (config.huge_pages)
@@ -107,6 +113,8 @@ int main(int argc, char **argv)
 				    operand < argc ? argv[operand] : "");
 		return sr_program_fail(&program, &why);
 	}
+	if (!config.control.bytes && sr_address_control(&signer, &config.control, &why) < 0)
+		return sr_program_fail(&program, &why);
 	if (only_check)
 		return check();
 	if (!config.uid_count && !config.any_uid)

@@ -14,6 +14,8 @@ void sr_agent_config_init(struct sr_agent_config *config)
 	config->listen_mode = 0660;
 	config->clients_max = 64;
 	config->sessions_max = 256;
+	config->conversations_max = 128;
+	config->setup_failures_rate = 4;
 	config->depth_max = SR_DEPTH_MAX;
 	config->slot_bytes_max = SR_SUB_BYTES_MAX;
 	config->write_bytes_max = SR_WRITE_BYTES_DEFAULT;
@@ -34,12 +36,17 @@ static int watch(struct sr_agent *a, int fd, void *tag)
 
 static int allocate(struct sr_agent *a)
 {
+	int ret;
+
 	for (unsigned int class = 0; class < 2; class++) {
 		a->loop.sessions[class] =
 			calloc(a->config.sessions_max, sizeof *a->loop.sessions[class]);
 		if (!a->loop.sessions[class])
 			return -ENOMEM;
 	}
+	ret = sr_agent_relay_new(&a->relay, &a->config);
+	if (ret < 0)
+		return ret;
 	a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	a->wake_fd = sr_doorbell_new();
 	a->poll_fd = sr_doorbell_new();
@@ -73,6 +80,8 @@ int sr_agent_new(struct sr_agent **agent, const struct sr_agent_config *config,
 	ret = watch(a, a->listen_fd, &a->listen_fd);
 	if (ret == 0)
 		ret = watch(a, a->wake_fd, &a->wake_fd);
+	if (ret == 0)
+		ret = watch(a, sr_agent_relay_fd(a->relay), &a->relay);
 	if (ret < 0) {
 		(void)sr_reason_set(why, ret, "cannot start: %s", strerror(-ret));
 		goto fail;
@@ -145,6 +154,7 @@ void sr_agent_delete(struct sr_agent *a)
 
 	while (a->clients)
 		sr_agent_client_free(a, a->clients);
+	sr_agent_relay_delete(a->relay);
 	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
 		if (*fds[i] >= 0)
 			(void)close(*fds[i]);

@@ -3,7 +3,8 @@
  * sr_agent.h - the host agent: attach server and polling loop.
  *
  * Two threads. The attach thread is cold: it accepts processes, judges their
- * regions, opens and closes their sessions, answers status, logs. The polling
+ * regions, opens and closes their sessions, relays control conversations, answers
+ * status, logs. The polling
  * thread only moves records between the regions and one stream to a signer; it
  * takes no lock and allocates nothing. They talk through two mailboxes.
  *
@@ -21,6 +22,9 @@
 
 #define SR_AGENT_UIDS_MAX 64u
 #define SR_AGENT_CLIENTS_MAX 1024u
+#define SR_AGENT_CONVERSATIONS_MAX 1024u
+#define SR_AGENT_SETUP_FAILURES_MAX 65536u
+#define SR_AGENT_SETUP_FAILURES_RATE_MAX 1000u
 
 struct sr_agent_config {
 	struct sr_address listen; /* the attach socket, unix: */
@@ -30,6 +34,11 @@ struct sr_agent_config {
 	bool any_uid;
 	uint32_t clients_max;
 	uint32_t sessions_max;    /* over all clients */
+	uint32_t conversations_max;   /* control conversations, over all clients */
+	uint32_t setup_failures_max;  /* of them, of each user, at once; 0: twice
+					 sessions_max, because when a signer comes back
+					 each session's ticket may fail before it opens */
+	uint32_t setup_failures_rate; /* forgiven a second */
 	uint32_t depth_max;
 	uint32_t slot_bytes_max;
 	uint32_t write_bytes_max; /* <= SR_WRITE_BYTES_MAX */
@@ -39,6 +48,12 @@ struct sr_agent_config {
 	unsigned int loops;       /* spinning loops of the machine, for AUTO */
 	bool huge_pages;
 	bool mlock;
+	/* Control conversations go on connections of their own: each is a stream socket,
+	 * non-blocking, connected or connecting, that this call returns (or -errno).
+	 * Called on the attach thread, must not block. NULL: connect to `control`. */
+	int (*control_connect)(void *arg);
+	void *control_arg;
+	struct sr_address control;
 	/* Cold events, one line each, from the attach thread; may be NULL. */
 	void (*log)(void *arg, const char *text);
 	void *log_arg;

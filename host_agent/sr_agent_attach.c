@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sr_agent_note.h"
 #include "sr_agent_state.h"
 #include "sr_clock.h"
 #include "sr_record.h"
 
 #define HANDSHAKE_NS (5ull * SR_NS_PER_S)
 #define EVENTS 64
-
-__attribute__((format(printf, 2, 3))) static void note(struct sr_agent *a, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	if (!a->config.log)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	a->config.log(a->config.log_arg, text);
-}
 
 static void post(struct sr_agent *a, enum sr_agent_mail kind, struct sr_agent_session *s)
 {
@@ -209,7 +195,8 @@ static void refuse(struct sr_agent *a, struct sr_agent_client *c, enum sr_attach
 	memset(&m, 0, sizeof m);
 	m.refused.code = code;
 	(void)!sr_attach_send(c->sock, &m, SR_ATTACH_REFUSED, NULL, 0);
-	note(a, "refused process %u of user %u: %s", c->pid, c->uid, why);
+	sr_agent_note_limited(&a->config, code == SR_REFUSED_UID ? &a->note_stranger : &a->note_refused,
+			      "refused process %u of user %u: %s", c->pid, c->uid, why);
 	leave(a, c);
 }
 
@@ -318,13 +305,13 @@ static void take_region(struct sr_agent *a, struct sr_agent_client *c, int fd, u
 static void attached(struct sr_agent *a, struct sr_agent_client *c)
 {
 	c->phase = SR_CLIENT_ATTACHED;
-	note(a, "attached process %u of user %u: %u session%s of %u slots", c->pid, c->uid,
+	sr_agent_note(&a->config, "attached process %u of user %u: %u session%s of %u slots", c->pid, c->uid,
 	     c->geometry.sessions, c->geometry.sessions == 1 ? "" : "s", c->geometry.depth);
 	if (a->config.huge_pages && (c->notes & SR_NOTE_NO_HUGE_PAGES))
-		note(a, "WARNING: no 2 MiB pages for process %u, using 4 KiB pages: "
+		sr_agent_note(&a->config, "WARNING: no 2 MiB pages for process %u, using 4 KiB pages: "
 			"set vm.nr_hugepages (docs/operations.md)", c->pid);
 	if (c->notes & SR_NOTE_NO_NUMA)
-		note(a, "process %u: its region could not be bound to NUMA node %d", c->pid,
+		sr_agent_note(&a->config, "process %u: its region could not be bound to NUMA node %d", c->pid,
 		     a->numa_node);
 }
 
@@ -343,6 +330,22 @@ static void send_status(struct sr_agent *a, struct sr_agent_client *c)
 	leave(a, c);
 }
 
+/* The relay has the socket from now on, and nothing is left of the client here. */
+static void take_control(struct sr_agent *a, struct sr_agent_client *c)
+{
+	int ret = epoll_ctl(a->epoll_fd, EPOLL_CTL_DEL, c->sock, NULL);
+
+	if (ret == 0)
+		ret = sr_agent_relay_begin(a->relay, c->sock, c->uid, c->pid);
+	if (ret < 0) {
+		refuse(a, c, SR_REFUSED_BUSY, "too many control conversations are open "
+					      "(conversations-max)");
+		return;
+	}
+	c->sock = -1;
+	sr_agent_client_free(a, c);
+}
+
 /* One message of a client. Whatever it is, only this client can suffer. */
 static void take_message(struct sr_agent *a, struct sr_agent_client *c)
 {
@@ -355,7 +358,7 @@ static void take_message(struct sr_agent *a, struct sr_agent_client *c)
 		return;
 	if (ret == -ECONNRESET || ret == -EPIPE) {
 		if (c->phase == SR_CLIENT_ATTACHED)
-			note(a, "process %u of user %u hung up", c->pid, c->uid);
+			sr_agent_note(&a->config, "process %u of user %u hung up", c->pid, c->uid);
 		leave(a, c);
 		return;
 	}
@@ -365,6 +368,9 @@ static void take_message(struct sr_agent *a, struct sr_agent_client *c)
 	else if (ret == 0 && count == 0 && m.header.type == SR_ATTACH_STATUS &&
 		 c->phase == SR_CLIENT_NEW)
 		send_status(a, c);
+	else if (ret == 0 && count == 0 && m.header.type == SR_ATTACH_CONTROL &&
+		 c->phase == SR_CLIENT_NEW)
+		take_control(a, c);
 	else if (ret == 0 && count == 1 && m.header.type == SR_ATTACH_REGION &&
 		 c->phase == SR_CLIENT_OFFERED)
 		take_region(a, c, fds[0], m.region.notes);
@@ -482,20 +488,20 @@ static void take_mail(struct sr_agent *a, struct sr_mail mail)
 			       "it published an impossible slot word");
 		break;
 	case SR_MAIL_LOST:
-		note(a, "session %u of process %u is lost: outstanding requests are answered "
+		sr_agent_note(&a->config, "session %u of process %u is lost: outstanding requests are answered "
 			"UNKNOWN or NOT_SENT", s->index, s->client->pid);
 		break;
 	case SR_MAIL_STREAM_UP:
-		note(a, "connected to the signer");
+		sr_agent_note(&a->config, "connected to the signer");
 		if (mail.value & SR_HELLO_UNSEALED)
-			note(a, "the signer takes records UNSEALED (neither encrypted nor "
+			sr_agent_note(&a->config, "the signer takes records UNSEALED (neither encrypted nor "
 				"authenticated) from clients that ask for it");
 		break;
 	case SR_MAIL_STREAM_DOWN:
-		note(a, "lost the signer: %s; reconnecting", strerror((int)mail.value));
+		sr_agent_note(&a->config, "lost the signer: %s; reconnecting", strerror((int)mail.value));
 		break;
 	case SR_MAIL_NEW_BOOT:
-		note(a, "the signer was restarted: its sessions are lost");
+		sr_agent_note(&a->config, "the signer was restarted: its sessions are lost");
 		break;
 	default:
 		break;
@@ -538,9 +544,10 @@ void *sr_agent_attach_main(void *arg)
 				accept_client(a);
 			else if (who == &a->wake_fd)
 				sr_doorbell_clear(a->wake_fd);
-			else
+			else if (who != &a->relay)
 				take_message(a, who);
 		}
+		sr_agent_relay_turn(a->relay);
 		/* Behind the events: only here are clients freed that leave late. */
 		sr_agent_attach_mail(a);
 		drop_slow(a);

@@ -40,10 +40,26 @@ void sr_agent_check_users(struct sr_host_check *check, const struct sr_agent_con
 				   config->any_uid ? ", and any other" : "");
 }
 
+void sr_agent_check_setup(struct sr_host_check *check, const struct sr_agent_config *config)
+{
+	uint32_t failures = config->setup_failures_max;
+
+	if (failures && failures < config->sessions_max)
+		sr_host_check_line(check, 1,
+				   "setup-failures-max: %u is below sessions-max, %u: a process "
+				   "that has to open that many again may be made to wait",
+				   failures, config->sessions_max);
+	else
+		sr_host_check_line(check, 0, "setup-failures-max: %u",
+				   failures ? failures : 2 * config->sessions_max);
+}
+
 void sr_agent_check_files(struct sr_host_check *check, const struct sr_agent_config *config)
 {
-	/* A socket and a region in hand a client, two doorbells a session. */
-	unsigned long long want = 2ull * config->clients_max + 2ull * config->sessions_max + 64;
+	/* A socket and a region in hand a client, two doorbells a session, two sockets a
+	 * conversation. */
+	unsigned long long want = 2ull * config->clients_max + 2ull * config->sessions_max +
+				  2ull * config->conversations_max + 64;
 	struct rlimit lim = { 0, 0 };
 
 	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur < want)

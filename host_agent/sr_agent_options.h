@@ -23,6 +23,12 @@
 	  &(c).clients_max, 1, SR_AGENT_CLIENTS_MAX }, \
 	{ "sessions-max", "N", "sessions over all processes (256)", sr_set_u32, \
 	  &(c).sessions_max, 1, SR_SESSIONS_MAX }, \
+	{ "conversations-max", "N", "set-ups of sessions under way over all processes (128)", \
+	  sr_set_u32, &(c).conversations_max, 1, SR_AGENT_CONVERSATIONS_MAX }, \
+	{ "setup-failures-max", "N", "set-ups that may fail at once, a user (by default 2 * sessions-max)", \
+	  sr_set_u32, &(c).setup_failures_max, 1, SR_AGENT_SETUP_FAILURES_MAX }, \
+	{ "setup-failures-rate", "N", "of them, forgiven a second (4)", sr_set_u32, \
+	  &(c).setup_failures_rate, 1, SR_AGENT_SETUP_FAILURES_RATE_MAX }, \
 	{ "turn-records", "N", "records taken from one session in a turn (4)", sr_set_u32, \
 	  &(c).turn_records, 1, SR_DEPTH_MAX }, \
 	{ "wait", "POLICY", "auto, spin, yield or block (auto)", sr_set_wait, &(c).wait, 0, 0 }, \
@@ -37,7 +43,11 @@ int sr_set_uid(void *target, const char *value, const struct sr_option *o, struc
 /* sr_agent_check_users - one line of --check: who may attach. */
 void sr_agent_check_users(struct sr_host_check *check, const struct sr_agent_config *config);
 
-/* sr_agent_check_files - one line: descriptors for every client and doorbell. */
+/* sr_agent_check_setup - one line: can all sessions be set up at once? */
+void sr_agent_check_setup(struct sr_host_check *check, const struct sr_agent_config *config);
+
+/* sr_agent_check_files - one line: descriptors for every client, doorbell and
+ * conversation. */
 void sr_agent_check_files(struct sr_host_check *check, const struct sr_agent_config *config);
 
 SR_END_DECLS

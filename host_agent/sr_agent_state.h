@@ -12,6 +12,8 @@
 #include <pthread.h>
 
 #include "sr_agent.h"
+#include "sr_agent_note.h"
+#include "sr_agent_relay.h"
 #include "sr_attach.h"
 #include "sr_doorbell.h"
 #include "sr_frame.h"
@@ -173,6 +175,9 @@ struct sr_agent {
 	pthread_t attach_thread;
 	struct sr_agent_client *clients; /* attach thread's */
 	uint32_t session_count; /* over all clients, as asked for */
+	struct sr_agent_relay *relay;             /* attach thread's */
+	struct sr_agent_note_limit note_stranger; /* users who are not admitted */
+	struct sr_agent_note_limit note_refused;
 	struct sr_mailbox to_loop;
 	struct sr_mailbox to_attach;
 	SR_ALIGNED(SR_LINE_BYTES) struct sr_agent_counters counters;

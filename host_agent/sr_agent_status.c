@@ -124,6 +124,16 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 		{ "snapshot_allowed", &n->signer[SR_FIELD_SNAPSHOT_ALLOWED] },
 		{ "unauthentic", &n->signer[SR_FIELD_UNAUTHENTIC] },
 	};
+	const struct sr_agent_relay_counters *c = sr_agent_relay_counters(a->relay);
+	const struct field relay[] = {
+		{ "conversations", &c->conversations },
+		{ "relayed", &c->relayed },
+		{ "failed", &c->failed },
+		{ "refused", &c->refused },
+		{ "crowded", &c->crowded },
+		{ "unreachable", &c->unreachable },
+		{ "overdue", &c->overdue },
+	};
 	struct text t = { json, room, 0 };
 	const char *comma = "";
 	bool truncated = false;
@@ -132,6 +142,8 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 	    sr_load_relaxed(&n->streams) && !sr_load_relaxed(&n->takes_clear) ? "true" : "false",
 	    a->loop.transport->ops->name, sr_wait_name(a->wait));
 	add_fields(&t, agent, sizeof agent / sizeof agent[0]);
+	add(&t, "},\"relay\":{");
+	add_fields(&t, relay, sizeof relay / sizeof relay[0]);
 	add(&t, "},\"stream\":{");
 	add_fields(&t, stream, sizeof stream / sizeof stream[0]);
 	add(&t, ",\"boot_id\":\"%016llx%016llx\"},\"signer\":{",
@@ -139,14 +151,14 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 	    (unsigned long long)sr_load_relaxed(&n->boot_id[1]));
 	add_fields(&t, signer, sizeof signer / sizeof signer[0]);
 	add(&t, "},\"clients\":[");
-	for (const struct sr_agent_client *c = a->clients; c; c = c->next) {
-		if (c->phase != SR_CLIENT_ATTACHED)
+	for (const struct sr_agent_client *i = a->clients; i; i = i->next) {
+		if (i->phase != SR_CLIENT_ATTACHED)
 			continue;
-		if (t.room - t.used < CLIENT_BYTES + (size_t)c->geometry.sessions * SESSION_BYTES) {
+		if (t.room - t.used < CLIENT_BYTES + (size_t)i->geometry.sessions * SESSION_BYTES) {
 			truncated = true;
 			break;
 		}
-		add_client(&t, c, comma);
+		add_client(&t, i, comma);
 		comma = ",";
 	}
 	add(&t, "],\"truncated\":%s}", truncated ? "true" : "false");

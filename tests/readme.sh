@@ -194,7 +194,7 @@ check "each policy code is in $OPS" \
 		grep -q "^| \`$name\`" "$OPS" || echo "$name"
 	done)"
 check "each field of the status is in $OPS" \
-	"$(names=$(sed -n 's/^\t\t{ "\([a-z_]*\)", &n->.*/\1/p' host_agent/sr_agent_status.c)
+	"$(names=$(sed -n 's/^\t\t{ "\([a-z_]*\)", &[cn]->.*/\1/p' host_agent/sr_agent_status.c)
 	if [ -z "$names" ]; then echo "none was found"; fi
 	for name in $names; do
 		grep -q "^| \`$name\`" "$OPS" || echo "$name"

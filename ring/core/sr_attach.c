@@ -17,6 +17,7 @@ static const uint16_t message_bytes[] = {
 	[SR_ATTACH_CLOSED] = sizeof(struct sr_attach_index),
 	[SR_ATTACH_REFUSED] = sizeof(struct sr_attach_refused),
 	[SR_ATTACH_STATUS] = sizeof(struct sr_attach_bare),
+	[SR_ATTACH_CONTROL] = sizeof(struct sr_attach_bare),
 };
 
 #define TYPES (sizeof message_bytes / sizeof message_bytes[0])
@@ -184,6 +185,12 @@ int sr_attach_refusal_reason(struct sr_reason *why, uint32_t code)
 		return sr_reason_set(why, -ENOMEM,
 				     "the agent has no memory for another region, or its memlock "
 				     "limit is reached: raise LimitMEMLOCK= in its unit");
+	case SR_REFUSED_BUSY:
+		return sr_reason_set(why, -EBUSY,
+				     "the agent carries no more set-ups of sessions for user %u at "
+				     "present, because too many have failed or are under way: wait "
+				     "some seconds; why they failed is in the signer's log",
+				     (unsigned int)getuid());
 	default:
 		return sr_reason_set(why, -EPROTO, "the agent refused the attach (code %u)", code);
 	}

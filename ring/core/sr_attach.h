@@ -19,12 +19,21 @@
  * instead of HELLO, answered with one packet of JSON. Hanging up is the only
  * sign of death: never a pid, never a time-out. Messages are structures of fixed
  * width, little-endian, checked for type and exact length before use.
+ *
+ * CONTROL instead of HELLO makes the socket one control conversation with the signer
+ * (sr_relay.h). Nothing answers it: what follows it, either way, is control messages,
+ * one whole one a packet, and at the end perhaps REFUSED. The first four bytes tell
+ * these two apart: SR_ATTACH_MAGIC is greater than any control message is long. The
+ * agent hangs up on what is no control message, when the signer has hung up, and when
+ * it has taken too long. A hang-up with packets of the client's unread shows at the
+ * client as one ECONNRESET, in front of what there still is to receive.
  */
 #ifndef SR_ATTACH_H
 #define SR_ATTACH_H
 
 #include "sr_base.h"
 #include "sr_region.h"
+#include "sr_relay.h"
 
 #define SR_ATTACH_MAGIC 0x41525153u /* "SQRA" in memory */
 #define SR_STATUS_BYTES_MAX (128u * 1024u)
@@ -41,6 +50,7 @@ enum sr_attach_type {
 	SR_ATTACH_CLOSED = 9,
 	SR_ATTACH_REFUSED = 10,
 	SR_ATTACH_STATUS = 11,
+	SR_ATTACH_CONTROL = 12,
 };
 
 struct sr_attach_header {
@@ -134,9 +144,10 @@ enum sr_attach_refusal {
 	SR_REFUSED_REGION = 9, /* size, magic or geometry of the region */
 	SR_REFUSED_MEMORY = 10,
 	SR_REFUSED_PROTOCOL = 11,
+	SR_REFUSED_BUSY = 12, /* control: too many failed, or are open; wait */
 };
 
-struct sr_attach_bare { /* READY, STATUS */
+struct sr_attach_bare { /* READY, STATUS, CONTROL */
 	struct sr_attach_header header;
 };
 
@@ -157,6 +168,8 @@ SR_STATIC_ASSERT(sizeof(struct sr_attach_offer) == 32, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_region) == 24, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_open) == 56, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_opened) == 32, "attach ABI");
+
+SR_STATIC_ASSERT(SR_ATTACH_MAGIC > SR_RELAY_BYTES_MAX, "REFUSED is no control message");
 
 #define SR_CLOCK_SKEW_NS_MAX 1000000000u
 

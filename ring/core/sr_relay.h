@@ -5,8 +5,8 @@
  * Sessions are set up, and a signer is provisioned, in conversations apart from the
  * hot stream (sr_control.h, in ring/session). The agent carries whole messages
  * between its client and the signer and understands none: from the first eight bytes
- * of each it takes where it ends, and whether a handshake has begun, and how it ended,
- * to limit how often each user's may fail. Little-endian:
+ * of each it takes where it ends, and whether a handshake has succeeded, to limit how
+ * often each user's conversations may fail. Little-endian:
  *
  *	0  bytes  u32  of the whole message, 9 .. SR_RELAY_BYTES_MAX
  *	4  kind   u32
