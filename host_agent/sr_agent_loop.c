@@ -656,10 +656,11 @@ static void stream_down(struct sr_agent *a, int error)
 		for (uint32_t i = l->session_count[class]; i-- > 0;) {
 			struct sr_agent_session *s = l->sessions[class][i];
 
-			if (s->phase != SR_AGENT_BOUND && s->phase != SR_AGENT_BINDING)
-				continue;
+			/* A hostile one's too: on the next stream it may be another's. */
 			unroute(a, s);
 			s->id = 0;
+			if (s->phase != SR_AGENT_BOUND && s->phase != SR_AGENT_BINDING)
+				continue;
 			s->phase = SR_AGENT_UNBOUND;
 			set_state(s, SR_LINK_NO_SIGNER);
 			if (!s->announced && !(s->flags & SR_OPEN_RESUME) && !s->closing)
