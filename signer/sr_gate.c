@@ -1,36 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "sr_gate.h"
+#include "sr_gate_state.h"
+
+#include <stdlib.h>
 
 #include "sr_secret.h"
 #include "sr_slot.h"
-
-/* Zeroed memory is over. */
-enum { OVER = 0, FRESH, ASKED };
-
-#define NONE ((enum sr_refusal)0)
-
-struct sr_gate {
-	uint64_t ready; /* not in a forked child */
-	struct sr_gate_config config;
-	struct sr_gate_stats stats;
-	unsigned char terms_hash[SR_CONTROL_HASH_BYTES];
-
-	struct sr_quota quota;
-	uint64_t serial_next;
-	uint64_t spent[SR_GATE_TICKETS / 64]; /* a bit for each of the last serials */
-	uint64_t by_ticket;                   /* 1: the last admission was */
-
-	struct sr_noise_pair pair;
-	struct sr_ticket_key ticket_key;
-
-	/* Scratch of one message. */
-	unsigned char random[SR_NOISE_KEY_BYTES];
-	unsigned char psk[SR_NOISE_KEY_BYTES];
-	unsigned char payload[SR_GRANT_BYTES];
-	struct sr_grant grant;
-	struct sr_noise noise;
-	struct sr_noise_keys keys;
-};
 
 /* A BEGIN on its way through the checks. */
 struct attempt {
@@ -53,7 +27,9 @@ static bool config_valid(const struct sr_gate_config *c)
 	return c->drbg && c->attest && c->identity && l->talk_ns &&
 	       l->talk_ns <= SR_QUOTA_FAILURE_NS_MAX && l->ticket_ns <= SR_TICKET_LIFE_NS_MAX &&
 	       l->depth_max >= SR_DEPTH_MIN && l->depth_max <= SR_DEPTH_MAX && l->slot_bytes_max >= SR_SUB_BYTES_MIN &&
-	       l->slot_bytes_max <= SR_SUB_BYTES_MAX && l->sessions_max >= 1;
+	       l->slot_bytes_max <= SR_SUB_BYTES_MAX && l->sessions_max >= 1 &&
+	       l->operators_max <= SR_GATE_OPERATORS_MAX && (l->operators_max == 0 || l->operator_ns) &&
+	       l->operator_ns <= SR_QUOTA_FAILURE_NS_MAX;
 }
 
 static int draw_keys(struct sr_gate *gate)
@@ -86,6 +62,10 @@ int sr_gate_new(struct sr_gate **gate, const struct sr_gate_config *config)
 	ret = sr_quota_init(&g->quota, &config->limits.quota);
 	if (!ret)
 		ret = sr_terms_hash(g->terms_hash, &config->terms);
+	if (!ret && config->limits.operators_max) {
+		g->texts = calloc(config->limits.operators_max, SR_GATE_TEXT_BYTES);
+		ret = g->texts ? 0 : -ENOMEM;
+	}
 	if (!ret)
 		ret = draw_keys(g);
 	if (ret) {
@@ -99,12 +79,22 @@ int sr_gate_new(struct sr_gate **gate, const struct sr_gate_config *config)
 
 void sr_gate_delete(struct sr_gate *gate)
 {
+	if (!gate)
+		return;
+	for (uint32_t i = 0; i < SR_GATE_OPERATORS_MAX; i++)
+		sr_channel_wipe(&gate->desks[i].channel);
+	free(gate->texts);
 	sr_secret_free(gate, sizeof *gate);
 }
 
 const unsigned char *sr_gate_public_key(const struct sr_gate *gate)
 {
 	return gate->pair.pub;
+}
+
+const struct sr_noise_pair *sr_gate_pair(const struct sr_gate *gate)
+{
+	return &gate->pair;
 }
 
 int sr_gate_manifest_set(struct sr_gate *gate, uint64_t version,
@@ -147,11 +137,16 @@ static void fail(struct sr_gate *gate, struct sr_gate_talk *talk, const struct a
 	talk->charged = false;
 }
 
-static enum sr_gate_verdict refuse(struct sr_gate *gate, struct sr_gate_talk *talk,
-				   unsigned char *out, size_t *out_bytes, enum sr_refusal code)
+void sr_gate_fail(struct sr_gate *gate, struct sr_gate_talk *talk, uint64_t now_ns)
+{
+	fail(gate, talk, NULL, now_ns);
+}
+
+enum sr_gate_verdict sr_gate_refuse(struct sr_gate *gate, struct sr_gate_talk *talk,
+				    unsigned char *out, size_t *out_bytes, enum sr_refusal code)
 {
 	gate->stats.refused[code]++;
-	talk->state = OVER;
+	talk->state = SR_TALK_OVER;
 	*out_bytes = sr_control_refused_put(out, code);
 	return SR_GATE_REFUSED;
 }
@@ -207,13 +202,13 @@ static enum sr_refusal find_identity(const struct sr_gate *gate, struct attempt 
 	if (index < 0 || (uint32_t)index >= SR_IDENTITIES_MAX)
 		return index == -ENOENT ? SR_REFUSAL_IDENTITY : SR_REFUSAL_INTERNAL;
 	attempt->identity = (uint32_t)index;
-	return NONE;
+	return SR_REFUSAL_NONE;
 }
 
 static enum sr_refusal judge_room(const struct sr_gate *gate, const struct attempt *attempt)
 {
 	return sr_quota_has_room(&gate->quota, attempt->identity, attempt->now_ns) ?
-		       NONE :
+		       SR_REFUSAL_NONE :
 		       SR_REFUSAL_IDENTITY_BUSY;
 }
 
@@ -244,7 +239,7 @@ static enum sr_refusal judge_ticket(const struct sr_gate *gate, struct attempt *
 		return SR_REFUSAL_TICKET_SPENT;
 	memcpy(attempt->client, attempt->ticket.client, sizeof attempt->client);
 	code = find_identity(gate, attempt);
-	return code == NONE ? judge_room(gate, attempt) : code;
+	return code == SR_REFUSAL_NONE ? judge_room(gate, attempt) : code;
 }
 
 /* ---- BEGIN: what is seen without a key ---- */
@@ -256,7 +251,7 @@ static enum sr_refusal read_begin(struct attempt *attempt, const struct sr_contr
 
 	if (ret)
 		return ret == -EPROTONOSUPPORT ? SR_REFUSAL_VERSION : SR_REFUSAL_MESSAGE;
-	return attempt->begin.has_ticket == (state == FRESH) ? NONE : SR_REFUSAL_TURN;
+	return attempt->begin.has_ticket == (state == SR_TALK_FRESH) ? SR_REFUSAL_NONE : SR_REFUSAL_TURN;
 }
 
 static bool same(const unsigned char a[32], const unsigned char b[32])
@@ -285,7 +280,9 @@ static enum sr_refusal judge_begin(struct sr_gate *gate, const struct sr_gate_ta
 	if (!(begin->token[0] || begin->token[1]) ||
 	    sr_quota_waits(&gate->quota, begin->token, attempt->now_ns))
 		return SR_REFUSAL_TOKEN;
-	return begin->has_ticket ? judge_ticket(gate, attempt) : NONE;
+	if (begin->is_operator)
+		return sr_gate_operator_judge(gate);
+	return begin->has_ticket ? judge_ticket(gate, attempt) : SR_REFUSAL_NONE;
 }
 
 /* ---- BEGIN: the handshake ---- */
@@ -319,7 +316,7 @@ static enum sr_refusal read_message_1(struct sr_gate *gate, const struct attempt
 				    attempt->message_1, SR_BEGIN_NOISE_BYTES);
 	if (ret)
 		return ret == -EBADMSG ? SR_REFUSAL_HANDSHAKE : SR_REFUSAL_INTERNAL;
-	return bytes == SR_REQUEST_BYTES ? NONE : SR_REFUSAL_INTERNAL;
+	return bytes == SR_REQUEST_BYTES ? SR_REFUSAL_NONE : SR_REFUSAL_INTERNAL;
 }
 
 /* Message 1 is authentic: whoever has the client's key has made it for us, now. */
@@ -332,8 +329,8 @@ static enum sr_refusal judge_client(const struct sr_gate *gate, struct attempt *
 	if (attempt->begin.has_ticket && !same(attempt->client, attempt->ticket.client))
 		return SR_REFUSAL_TICKET;
 	code = find_identity(gate, attempt);
-	attempt->authentic = code == NONE;
-	return code == NONE ? judge_room(gate, attempt) : code;
+	attempt->authentic = code == SR_REFUSAL_NONE;
+	return code == SR_REFUSAL_NONE ? judge_room(gate, attempt) : code;
 }
 
 static enum sr_refusal judge_request(const struct sr_gate *gate, struct attempt *attempt)
@@ -350,7 +347,7 @@ static enum sr_refusal judge_request(const struct sr_gate *gate, struct attempt 
 		return SR_REFUSAL_SIZES;
 	if (token[0] == r->predecessor[0] && token[1] == r->predecessor[1])
 		return SR_REFUSAL_TOKEN;
-	return NONE;
+	return SR_REFUSAL_NONE;
 }
 
 static void fill_grant(struct sr_gate *gate)
@@ -412,9 +409,9 @@ static enum sr_refusal admit(struct sr_gate *gate, unsigned char *out, size_t *o
 	struct sr_quota_place *place;
 	enum sr_refusal code = judge_client(gate, attempt);
 
-	if (code == NONE)
+	if (code == SR_REFUSAL_NONE)
 		code = judge_request(gate, attempt);
-	if (code != NONE)
+	if (code != SR_REFUSAL_NONE)
 		return code;
 	place = sr_quota_place_find(&gate->quota, attempt->identity, attempt->now_ns);
 	if (!place)
@@ -430,7 +427,18 @@ static enum sr_refusal admit(struct sr_gate *gate, unsigned char *out, size_t *o
 	gate->stats.by_ticket += gate->by_ticket;
 	gate->stats.admitted++;
 	*out_bytes = sr_control_begun_put(out, message);
-	return NONE;
+	return SR_REFUSAL_NONE;
+}
+
+static enum sr_refusal seat(struct sr_gate *gate, struct sr_gate_talk *talk, unsigned char *out,
+			    size_t *out_bytes)
+{
+	unsigned char message[SR_BEGUN_NOISE_BYTES];
+	enum sr_refusal code = sr_gate_operator_seat(gate, talk, message);
+
+	if (code == SR_REFUSAL_NONE)
+		*out_bytes = sr_control_begun_put(out, message);
+	return code;
 }
 
 static void wipe_scratch(struct sr_gate *gate)
@@ -451,23 +459,27 @@ static enum sr_gate_verdict take_begin(struct sr_gate *gate, struct sr_gate_talk
 	struct attempt attempt = { .now_ns = now_ns };
 	enum sr_refusal code = read_begin(&attempt, message, talk->state);
 
-	if (code == NONE)
+	if (code == SR_REFUSAL_NONE)
 		code = judge_begin(gate, talk, &attempt);
-	if (code == NONE && !charge(gate, talk, now_ns))
+	if (code == SR_REFUSAL_NONE && !charge(gate, talk, now_ns))
 		code = SR_REFUSAL_BUSY;
-	if (code == NONE) {
+	if (code == SR_REFUSAL_NONE) {
 		code = read_message_1(gate, &attempt);
-		if (code == NONE)
-			code = admit(gate, out, out_bytes, admission, &attempt);
+		if (code == SR_REFUSAL_NONE)
+			code = attempt.begin.is_operator ?
+				       seat(gate, talk, out, out_bytes) :
+				       admit(gate, out, out_bytes, admission, &attempt);
 		wipe_scratch(gate);
 	}
-	if (code != NONE) {
+	if (code != SR_REFUSAL_NONE) {
 		fail(gate, talk, &attempt, now_ns);
-		return refuse(gate, talk, out, out_bytes, code);
+		return sr_gate_refuse(gate, talk, out, out_bytes, code);
 	}
+	if (attempt.begin.is_operator)
+		return SR_GATE_ANSWER;
 	sr_quota_give_back(&gate->quota);
 	talk->charged = false;
-	talk->state = OVER;
+	talk->state = SR_TALK_OVER;
 	return SR_GATE_ADMIT;
 }
 
@@ -499,8 +511,8 @@ static enum sr_refusal make_document(struct sr_gate *gate, struct sr_gate_talk *
 	memcpy(talk->terms_hash, gate->terms_hash, sizeof talk->terms_hash);
 	*out_bytes = sr_control_document_put(out, &gate->config.terms, bytes);
 	gate->stats.documents++;
-	talk->state = ASKED;
-	return NONE;
+	talk->state = SR_TALK_ASKED;
+	return SR_REFUSAL_NONE;
 }
 
 static enum sr_gate_verdict take_attest(struct sr_gate *gate, struct sr_gate_talk *talk,
@@ -509,10 +521,10 @@ static enum sr_gate_verdict take_attest(struct sr_gate *gate, struct sr_gate_tal
 {
 	enum sr_refusal code = make_document(gate, talk, out, out_bytes, message, now_ns);
 
-	if (code == NONE)
+	if (code == SR_REFUSAL_NONE)
 		return SR_GATE_ANSWER;
-	fail(gate, talk, NULL, now_ns);
-	return refuse(gate, talk, out, out_bytes, code);
+	sr_gate_fail(gate, talk, now_ns);
+	return sr_gate_refuse(gate, talk, out, out_bytes, code);
 }
 
 /* ---- conversations ---- */
@@ -520,14 +532,16 @@ static enum sr_gate_verdict take_attest(struct sr_gate *gate, struct sr_gate_tal
 void sr_gate_enter(struct sr_gate *gate, struct sr_gate_talk *talk, uint64_t now_ns)
 {
 	memset(talk, 0, sizeof *talk);
-	talk->state = FRESH;
+	talk->state = SR_TALK_FRESH;
 	talk->until_ns = now_ns + gate->config.limits.talk_ns;
 }
 
 void sr_gate_leave(struct sr_gate *gate, struct sr_gate_talk *talk, uint64_t now_ns)
 {
-	if (gate->ready)
-		fail(gate, talk, NULL, now_ns);
+	if (gate->ready) {
+		sr_gate_operator_leave(gate, talk);
+		sr_gate_fail(gate, talk, now_ns);
+	}
 	memset(talk, 0, sizeof *talk);
 }
 
@@ -540,19 +554,22 @@ enum sr_gate_verdict sr_gate_take(struct sr_gate *gate, struct sr_gate_talk *tal
 	struct sr_control cut;
 
 	*out_bytes = 0;
-	if (!gate->ready || talk->state == OVER)
+	if (!gate->ready || talk->state == SR_TALK_OVER)
 		return SR_GATE_SILENT;
 
 	if (sr_control_whole(&cut, message, bytes))
 		code = SR_REFUSAL_MESSAGE;
+	else if (talk->state == SR_TALK_OPERATOR)
+		return sr_gate_operator_take(gate, talk, out, out_bytes, &cut, now_ns);
 	else if (sr_gate_late(talk, now_ns))
 		code = SR_REFUSAL_LATE;
 	else if (cut.kind == SR_CONTROL_BEGIN)
 		return take_begin(gate, talk, out, out_bytes, admission, &cut, now_ns);
-	else if (cut.kind == SR_CONTROL_ATTEST && talk->state == FRESH)
+	else if (cut.kind == SR_CONTROL_ATTEST && talk->state == SR_TALK_FRESH)
 		return take_attest(gate, talk, out, out_bytes, &cut, now_ns);
-	fail(gate, talk, NULL, now_ns);
-	return refuse(gate, talk, out, out_bytes, code);
+	sr_gate_operator_leave(gate, talk);
+	sr_gate_fail(gate, talk, now_ns);
+	return sr_gate_refuse(gate, talk, out, out_bytes, code);
 }
 
 void sr_gate_settle(struct sr_gate *gate, const uint64_t token[2])
@@ -576,4 +593,7 @@ void sr_gate_stats_get(const struct sr_gate *gate, struct sr_gate_stats *stats, 
 	*stats = gate->stats;
 	stats->talking = gate->quota.under_way;
 	stats->waiting = sr_quota_waiting(&gate->quota, now_ns);
+	stats->operators = 0;
+	for (uint32_t i = 0; i < SR_GATE_OPERATORS_MAX; i++)
+		stats->operators += gate->desks[i].taken;
 }

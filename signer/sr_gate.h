@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_gate.h - the signer's end of setting up sessions (sr_control.h).
+ * sr_gate.h - the signer's end of setting up sessions, and of an operator's
+ * conversation (sr_control.h).
  *
  * Bytes in, bytes out: who runs it has the connections, the clock and the security
  * module. It lives on a thread that signs nothing. A gate is one boot of the signer:
@@ -25,6 +26,12 @@
  * as the core has room for (sr_core_config.admissions_max): then none pushes another
  * out, and no client has more than its share.
  *
+ * An operator's conversation goes on after its handshake, in commands and results
+ * (sr_command.h). Its static key is anybody's, so it stays charged, and within the time
+ * that any conversation has, until its first command that enough operators have signed:
+ * that is for the caller to judge. From then on each such command gives it operator_ns
+ * more. A command that they have not signed ends it. Few of them may be here at once.
+ *
  * Everything is allocated at the start, but for what OpenSSL does in a handshake. One
  * thread's own. It holds secrets and lies in protected memory: in a forked child it
  * reads as zeros and is silent.
@@ -33,11 +40,14 @@
 #define SR_GATE_H
 
 #include "sr_admission.h"
+#include "sr_command.h"
 #include "sr_control.h"
 #include "sr_drbg.h"
 #include "sr_quota.h"
 
 #define SR_GATE_TICKETS 4096u /* the last so many that were issued may be used */
+#define SR_GATE_OPERATORS_MAX 4u
+#define SR_GATE_TEXT_BYTES (SR_COMMAND_BYTES_MAX + 1u) /* room for a command, see sr_channel.h */
 
 /* What has to stand in a document. */
 struct sr_gate_question {
@@ -53,6 +63,8 @@ struct sr_gate_limits {
 	uint32_t depth_max; /* these three are told to clients */
 	uint32_t slot_bytes_max;
 	uint32_t sessions_max;
+	uint32_t operators_max; /* at once, up to SR_GATE_OPERATORS_MAX; 0: none is obeyed */
+	uint64_t operator_ns;   /* what a command gives to a conversation */
 };
 
 struct sr_gate_config {
@@ -76,18 +88,22 @@ enum sr_gate_verdict {
 	SR_GATE_ADMIT = 1,   /* hand over the admission, then send */
 	SR_GATE_REFUSED = 2, /* send, then hang up */
 	SR_GATE_SILENT = 3,  /* hang up; nothing was written */
+	SR_GATE_COMMAND = 4, /* see sr_gate_command_get(); nothing was written */
+	SR_GATE_MORE = 5,    /* of a command is to come; nothing was written */
 };
 
-/* Counters, since the start; the last two are of now. What was withdrawn counts as refused
- * and not as admitted. */
+/* Counters, since the start; the last three are of now. What was withdrawn counts as
+ * refused and not as admitted. */
 struct sr_gate_stats {
 	uint64_t documents;
 	uint64_t handshakes; /* begun: each costs at least one exchange */
 	uint64_t admitted;
 	uint64_t by_ticket; /* of those */
 	uint64_t refused[SR_REFUSALS];
+	uint64_t commands; /* of operators, obeyed or not, signed by enough of them */
 	uint64_t talking; /* conversations that have cost something, not ended yet */
 	uint64_t waiting; /* admitted, and no record yet */
+	uint64_t operators;
 };
 
 struct sr_gate;
@@ -95,6 +111,7 @@ struct sr_gate;
 /* One conversation. The fields are private; there is no secret among them. */
 struct sr_gate_talk {
 	uint32_t state;
+	uint32_t desk; /* an operator's, from 1 */
 	bool charged;
 	uint64_t until_ns;
 	unsigned char nonce[SR_CONTROL_NONCE_BYTES];
@@ -115,6 +132,10 @@ void sr_gate_delete(struct sr_gate *gate); /* NULL is legal */
 
 /* sr_gate_public_key - SR_NOISE_KEY_BYTES that live as long as the gate. */
 const unsigned char *sr_gate_public_key(const struct sr_gate *gate);
+
+/* sr_gate_pair - the whole pair, in protected memory, borrowed: keys are sealed with it,
+ * and to it (sr_blob.h). */
+const struct sr_noise_pair *sr_gate_pair(const struct sr_gate *gate);
 
 /*
  * sr_gate_manifest_set - another manifest is in force.
@@ -156,6 +177,33 @@ SR_WARN_UNUSED enum sr_gate_verdict
 sr_gate_take(struct sr_gate *gate, struct sr_gate_talk *talk, unsigned char *out,
 	     size_t *out_bytes, struct sr_admission *admission, const unsigned char *message,
 	     size_t bytes, uint64_t now_ns);
+
+/* A command, as it came. */
+struct sr_gate_command {
+	const unsigned char *text; /* borrowed until sr_gate_result() or sr_gate_leave() */
+	size_t bytes;
+	unsigned char h[SR_NOISE_KEY_BYTES]; /* what its signatures are for, sr_command_hash() */
+	uint64_t sequence;
+};
+
+/* sr_gate_command_get - after SR_GATE_COMMAND; zeros when none is waiting. */
+void sr_gate_command_get(const struct sr_gate *gate, const struct sr_gate_talk *talk,
+			 struct sr_gate_command *command);
+
+/*
+ * sr_gate_result - answer the command. Whatever comes before is refused.
+ *
+ * @out:        SR_CONTROL_BYTES_MAX. @out_bytes: how many of them to send.
+ * @authorised: it was a command, and enough operators have signed it.
+ * @text:       the result, up to SR_CHANNEL_PIECE_MAX bytes.
+ *
+ * Returns SR_GATE_ANSWER; SR_GATE_REFUSED when it was not authorised: send, then hang
+ * up; SR_GATE_SILENT: none was waiting, or OpenSSL failed.
+ */
+SR_WARN_UNUSED enum sr_gate_verdict sr_gate_result(struct sr_gate *gate, struct sr_gate_talk *talk,
+						   unsigned char *out, size_t *out_bytes,
+						   bool authorised, const unsigned char *text,
+						   size_t bytes, uint64_t now_ns);
 
 /*
  * sr_gate_withdraw - the admission could not be handed over.

@@ -137,6 +137,8 @@ static inline void rig_config(void)
 		.depth_max = 1024,
 		.slot_bytes_max = 512,
 		.sessions_max = 64,
+		.operators_max = 2,
+		.operator_ns = 60 * RIG_SECOND,
 	};
 	rig_draw(c->terms.boot_id, sizeof c->terms.boot_id);
 	c->terms.manifest_version = 7;

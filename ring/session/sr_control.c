@@ -48,9 +48,11 @@ enum {
 };
 
 #define BEGIN_HAS_TICKET 1u
+#define BEGIN_OPERATOR 2u
 #define GRANT_HAS_TICKET 2u
 #define GRANT_RESERVED_BYTES (GRANT_TICKET - GRANT_RESERVED)
 #define ROLE_TRADER 1u
+#define ROLE_OPERATOR 2u
 #define VERSION_BYTES 2u
 
 SR_STATIC_ASSERT(AT_TERMS + TERMS_BYTES == SR_DOCUMENT_HEADER_BYTES, "control ABI");
@@ -95,6 +97,9 @@ static const char *const refusals[SR_REFUSALS] = {
 	[SR_REFUSAL_WAITING] = "too many sessions were begun that have sent nothing yet; use "
 			       "them, or wait",
 	[SR_REFUSAL_INTERNAL] = "the signer failed by itself; see its log",
+	[SR_REFUSAL_OPERATORS] = "the signer was started without operators and obeys none",
+	[SR_REFUSAL_OPERATORS_BUSY] = "as many operators as may be are with the signer now; wait",
+	[SR_REFUSAL_SEALED] = "the signer found what the operator sent not authentic",
 };
 
 const char *sr_refusal_text(uint32_t code)
@@ -119,6 +124,8 @@ static bool bytes_fit(uint32_t kind, uint32_t bytes)
 		return bytes == SR_BEGUN_BYTES;
 	case SR_CONTROL_REFUSED:
 		return bytes == SR_REFUSED_BYTES;
+	case SR_CONTROL_SEALED:
+		return bytes >= SR_SEALED_BYTES_MIN && bytes <= SR_CONTROL_BYTES_MAX;
 	default:
 		return false;
 	}
@@ -165,7 +172,7 @@ static void put_version(unsigned char *out)
 	memset(out + AT_RESERVED, 0, 6);
 }
 
-static bool all_zero(const unsigned char *data, size_t bytes)
+bool sr_control_zeros(const unsigned char *data, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		if (data[i])
@@ -180,7 +187,7 @@ static int judge_version(const struct sr_control *message, uint32_t kind, size_t
 		return -EPROTO;
 	if (sr_get16(message->data + AT_VERSION) != SR_CONTROL_VERSION)
 		return -EPROTONOSUPPORT;
-	return all_zero(message->data + AT_RESERVED, reserved_bytes) ? 0 : -EPROTO;
+	return sr_control_zeros(message->data + AT_RESERVED, reserved_bytes) ? 0 : -EPROTO;
 }
 
 uint32_t sr_control_attest_put(unsigned char out[SR_ATTEST_MESSAGE_BYTES],
@@ -245,7 +252,9 @@ static void put_begin(unsigned char out[AT_BEGIN_NOISE], const struct sr_control
 {
 	put_header(out, SR_CONTROL_BEGIN, SR_BEGIN_BYTES);
 	put_version(out);
-	sr_put16(out + AT_BEGIN_FLAGS, begin->has_ticket ? BEGIN_HAS_TICKET : 0);
+	sr_put16(out + AT_BEGIN_FLAGS, begin->has_ticket    ? BEGIN_HAS_TICKET :
+					     begin->is_operator ? BEGIN_OPERATOR :
+								  0);
 	sr_put64(out + AT_BEGIN_BOOT, begin->boot_id[0]);
 	sr_put64(out + AT_BEGIN_BOOT + 8, begin->boot_id[1]);
 	sr_put64(out + AT_BEGIN_TOKEN, begin->token[0]);
@@ -276,11 +285,12 @@ int sr_control_begin_get(struct sr_control_begin *begin, const unsigned char **n
 	if (ret)
 		return ret;
 	flags = sr_get16(in + AT_BEGIN_FLAGS);
-	if (flags & ~BEGIN_HAS_TICKET || sr_get32(in + AT_BEGIN_RESERVED) ||
-	    (!flags && !all_zero(in + AT_BEGIN_TICKET, SR_TICKET_BYTES)))
+	if (flags > BEGIN_OPERATOR || sr_get32(in + AT_BEGIN_RESERVED) ||
+	    (flags != BEGIN_HAS_TICKET && !sr_control_zeros(in + AT_BEGIN_TICKET, SR_TICKET_BYTES)))
 		return -EPROTO;
 
-	begin->has_ticket = flags;
+	begin->has_ticket = flags == BEGIN_HAS_TICKET;
+	begin->is_operator = flags == BEGIN_OPERATOR;
 	begin->boot_id[0] = sr_get64(in + AT_BEGIN_BOOT);
 	begin->boot_id[1] = sr_get64(in + AT_BEGIN_BOOT + 8);
 	begin->token[0] = sr_get64(in + AT_BEGIN_TOKEN);
@@ -366,7 +376,7 @@ int sr_grant_get(struct sr_grant *grant, const unsigned char in[SR_GRANT_BYTES])
 {
 	uint32_t flags = sr_get32(in + GRANT_FLAGS);
 
-	if (flags & ~GRANT_HAS_TICKET || !all_zero(in + GRANT_RESERVED, GRANT_RESERVED_BYTES))
+	if (flags & ~GRANT_HAS_TICKET || !sr_control_zeros(in + GRANT_RESERVED, GRANT_RESERVED_BYTES))
 		return -EPROTO;
 	grant->depth_max = sr_get32(in + GRANT_DEPTH);
 	grant->slot_bytes_max = sr_get32(in + GRANT_SLOT);
@@ -438,7 +448,7 @@ void sr_prologue_put(unsigned char out[SR_PROLOGUE_BYTES],
 	put_begin(message, begin);
 	memcpy(out, label_session, sizeof label_session);
 	out += sizeof label_session;
-	sr_put16(out, ROLE_TRADER);
+	sr_put16(out, begin->is_operator ? ROLE_OPERATOR : ROLE_TRADER);
 	out += 2;
 	memcpy(out, pcr0, SR_ATTEST_PCR_BYTES);
 	out += SR_ATTEST_PCR_BYTES;

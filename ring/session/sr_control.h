@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_control.h - what a client and the signer say to set up a session.
+ * sr_control.h - what a client or an operator and the signer say to begin with.
  *
  * Apart from the hot stream, through an agent that both distrust:
  *
@@ -14,14 +14,17 @@
  * place of its answer the signer may say REFUSED, which is the last message. Nothing
  * is asked twice in a conversation.
  *
+ * An operator says so in BEGIN, asks for nothing in it and is granted nothing. After
+ * BEGUN the two go on in SEALED messages: see sr_channel.h.
+ *
  * Nothing in clear is believed because it says so. The terms are believed when their
  * hash is the user_data of a document that is; all of BEGIN's header is in the
  * prologue of the handshake (Noise section 5.3), with PCR0 and the terms, so that the
  * ends agree on every byte of it or do not come to agree at all. REFUSED cannot be
  * authenticated: it is a text for an operator and nothing else depends on it.
  *
- * Every message has the length of its kind, but for DOCUMENT, which is bounded: a
- * length is judged before anything is kept for it, and betrays nothing. Offsets in
+ * Every message has the length of its kind, but for DOCUMENT and SEALED, which are
+ * bounded: a length is judged before anything is kept for it. Offsets in
  * bytes, little-endian, reserved bytes zero. A message is u32 bytes (of all of it),
  * u32 kind, and:
  *
@@ -35,7 +38,8 @@
  *	                       72 audit key      32    80 binding      32
  *	REFUSED, 16           104 document            112 ticket       104
  *	  8 code        u32                           216 message 1    136
- *	 12 reserved    4
+ *	 12 reserved    4     SEALED, 25 ..
+ *	                        8 ciphertext, tag
  *
  * The payload of message 1 is a request, that of message 2 a grant:
  *
@@ -77,6 +81,7 @@
 #define SR_BEGUN_BYTES (SR_CONTROL_HEADER_BYTES + SR_BEGUN_NOISE_BYTES)
 #define SR_REFUSED_BYTES 16u
 #define SR_PROLOGUE_BYTES 306u
+#define SR_SEALED_BYTES_MIN (SR_CONTROL_HEADER_BYTES + 1u + 16u)
 
 SR_STATIC_ASSERT(SR_BEGIN_BYTES == 352 && SR_BEGUN_BYTES == 232, "control ABI");
 SR_STATIC_ASSERT(SR_PROLOGUE_BYTES <= SR_NOISE_PROLOGUE_MAX, "a prologue fits");
@@ -87,6 +92,7 @@ enum sr_control_kind {
 	SR_CONTROL_BEGIN = 3,
 	SR_CONTROL_BEGUN = 4,
 	SR_CONTROL_REFUSED = 5,
+	SR_CONTROL_SEALED = 6, /* both ways */
 };
 
 /* Why the signer refuses. Numbers are ABI and are never reused. */
@@ -111,6 +117,9 @@ enum sr_refusal {
 	SR_REFUSAL_TOKEN = 18,         /* zero, its own predecessor, or in use */
 	SR_REFUSAL_WAITING = 19,       /* too many sessions that have sent nothing yet */
 	SR_REFUSAL_INTERNAL = 20,
+	SR_REFUSAL_OPERATORS = 21,      /* this signer obeys none */
+	SR_REFUSAL_OPERATORS_BUSY = 22, /* as many of them as there may be are here */
+	SR_REFUSAL_SEALED = 23,         /* not authentic, or no piece of a text */
 	SR_REFUSALS
 };
 
@@ -138,6 +147,7 @@ struct sr_control_document {
 /* BEGIN without the handshake's message: what both ends put into the prologue. */
 struct sr_control_begin {
 	bool has_ticket;
+	bool is_operator; /* who never has a ticket */
 	uint64_t boot_id[2];
 	uint64_t token[2]; /* the session's random name on the hot stream */
 	unsigned char nonce[SR_CONTROL_NONCE_BYTES];
@@ -228,6 +238,10 @@ SR_WARN_UNUSED int sr_control_refused_get(uint32_t *code, const struct sr_contro
 void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES], const struct sr_session_request *request);
 SR_WARN_UNUSED int sr_session_request_get(struct sr_session_request *request,
 				  const unsigned char in[SR_REQUEST_BYTES]);
+
+/* An operator's request and grant are zeros. */
+bool sr_control_zeros(const unsigned char *data, size_t bytes);
+
 void sr_grant_put(unsigned char out[SR_GRANT_BYTES], const struct sr_grant *grant);
 SR_WARN_UNUSED int sr_grant_get(struct sr_grant *grant, const unsigned char in[SR_GRANT_BYTES]);
 
@@ -247,8 +261,8 @@ SR_WARN_UNUSED int sr_document_hash(unsigned char hash[SR_CONTROL_HASH_BYTES],
 
 /*
  * sr_prologue_put - what both ends must see alike (design, section 4): "sigring
- * session" and a zero byte; the client's role, 1 (a trader), u16; PCR0; the hash of
- * the terms; BEGIN's bytes 8 to 216, among them version, boot id, token, nonce and
+ * session" and a zero byte; the client's role, 1 (a trader) or 2 (an operator), u16;
+ * PCR0; the hash of the terms; BEGIN's bytes 8 to 216, among them version, boot id, token, nonce and
  * binding.
  */
 void sr_prologue_put(unsigned char out[SR_PROLOGUE_BYTES],

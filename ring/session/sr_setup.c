@@ -50,14 +50,6 @@ static enum sr_setup_code end(struct sr_setup *setup, enum sr_setup_code code)
 	return code;
 }
 
-static bool all_zero(const unsigned char *data, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		if (data[i])
-			return false;
-	return true;
-}
-
 /* Zeros are what somebody forgot to fill in. */
 static bool config_valid(const struct sr_setup_config *c)
 {
@@ -66,9 +58,10 @@ static bool config_valid(const struct sr_setup_config *c)
 
 	return expect->images && expect->image_count >= 1 &&
 	       expect->image_count <= SR_ATTEST_IMAGES_MAX &&
-	       (expect->manifest_hash || expect->manifest_version_min) && c->s && c->ephemeral &&
-	       !all_zero(c->ephemeral, SR_NOISE_KEY_BYTES) &&
-	       !all_zero(c->nonce, sizeof c->nonce) && (c->token[0] || c->token[1]) &&
+	       (expect->manifest_hash || expect->manifest_version_min || c->is_operator) &&
+	       !(c->is_operator && c->ticket) && c->s && c->ephemeral &&
+	       !sr_control_zeros(c->ephemeral, SR_NOISE_KEY_BYTES) &&
+	       !sr_control_zeros(c->nonce, sizeof c->nonce) && (c->token[0] || c->token[1]) &&
 	       (c->token[0] != before[0] || c->token[1] != before[1]);
 }
 
@@ -88,7 +81,7 @@ static enum sr_setup_code judge_terms(const struct sr_setup_expect *expect,
 static enum sr_setup_code begin(struct sr_setup *setup, unsigned char *out, size_t *out_bytes)
 {
 	unsigned char prologue[SR_PROLOGUE_BYTES], terms_hash[SR_CONTROL_HASH_BYTES];
-	unsigned char request[SR_REQUEST_BYTES], message[SR_BEGIN_NOISE_BYTES];
+	unsigned char request[SR_REQUEST_BYTES] = { 0 }, message[SR_BEGIN_NOISE_BYTES];
 	const struct sr_noise_config config = {
 		.pattern = setup->begin.has_ticket ? SR_NOISE_IKPSK2 : SR_NOISE_IK,
 		.initiator = true,
@@ -104,7 +97,8 @@ static enum sr_setup_code begin(struct sr_setup *setup, unsigned char *out, size
 	if (ret)
 		return SR_SETUP_CRYPTO;
 	sr_prologue_put(prologue, setup->result.next.image.pcr0, terms_hash, &setup->begin);
-	sr_session_request_put(request, &setup->config.request);
+	if (!setup->begin.is_operator)
+		sr_session_request_put(request, &setup->config.request);
 	ret = sr_noise_init(&setup->noise, &config);
 	if (!ret && setup->begin.has_ticket)
 		ret = sr_noise_set_psk(&setup->noise, setup->psk);
@@ -191,6 +185,7 @@ enum sr_setup_code sr_setup_start(struct sr_setup *setup, unsigned char *out, si
 	setup->config = *config;
 	setup->config.ephemeral = NULL;
 	memcpy(setup->ephemeral, config->ephemeral, sizeof setup->ephemeral);
+	setup->begin.is_operator = config->is_operator;
 	memcpy(setup->begin.token, config->token, sizeof setup->begin.token);
 	memcpy(setup->begin.nonce, config->nonce, sizeof setup->begin.nonce);
 	memcpy(setup->nonce.value, config->nonce, sizeof setup->nonce.value);
@@ -288,8 +283,13 @@ static enum sr_setup_code take_document(struct sr_setup *setup, unsigned char *o
 
 /* ---- message 2 ---- */
 
-static bool grant_makes_sense(const struct sr_grant *grant, const struct sr_session_request *request)
+static bool grant_makes_sense(const struct sr_setup *setup)
 {
+	const struct sr_session_request *request = &setup->config.request;
+	const struct sr_grant *grant = &setup->result.grant;
+
+	if (setup->begin.is_operator)
+		return sr_control_zeros(setup->grant, sizeof setup->grant);
 	return grant->depth_max >= request->depth && grant->slot_bytes_max >= request->slot_bytes &&
 	       grant->sessions_max >= 1;
 }
@@ -305,7 +305,7 @@ static enum sr_setup_code take_begun(struct sr_setup *setup, const struct sr_con
 	if (ret)
 		return ret == -EBADMSG ? SR_SETUP_HANDSHAKE : SR_SETUP_CRYPTO;
 	if (bytes != SR_GRANT_BYTES || sr_grant_get(grant, setup->grant) ||
-	    !grant_makes_sense(grant, &setup->config.request))
+	    !grant_makes_sense(setup))
 		return SR_SETUP_GRANT;
 	if (sr_noise_finish(&setup->noise, &setup->keys))
 		return SR_SETUP_CRYPTO;

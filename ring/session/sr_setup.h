@@ -17,6 +17,10 @@
  * list, its root and its manifest still the ones that are named. The signer ends a
  * ticket at its first use, so each session brings the next.
  *
+ * An operator's set-up is the same and has no ticket, asks for nothing and is granted
+ * nothing: what it leaves is keys, for a channel (sr_channel.h). A manifest need not be
+ * named for it, since somebody has to bring the first one; what is named is judged.
+ *
  * The struct holds secrets: place it in protected memory (sr_secret.h). One thread.
  */
 #ifndef SR_SETUP_H
@@ -78,7 +82,8 @@ struct sr_setup_config {
 	const unsigned char *ephemeral;       /* 32 secret random bytes, which the caller wipes */
 	unsigned char nonce[SR_CONTROL_NONCE_BYTES]; /* random; all three for this set-up alone */
 	uint64_t token[2];                           /* random */
-	struct sr_session_request request;
+	struct sr_session_request request;           /* not an operator's */
+	bool is_operator;
 };
 
 /* What was set up. Holds a secret when there is a ticket. */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "sr_command.h"
+
+enum {
+	AT_VERSION = 0,
+	AT_KIND = 2,
+	AT_SIGS = 4,
+	AT_SIGS_RESERVED = 6,
+	AT_CODE = 4,
+	AT_BODY_BYTES = 8,
+	AT_RESERVED = 12,
+
+	KEY_ID = 0,
+	KEY_ADDRESS = 4,
+	KEY_PUBKEY = 24,
+	KEY_RESERVED = 57,
+
+	LISTED_PERMISSIONS = 60,
+	LISTED_NONCE = 64,
+	LISTED_FLAGS = 68,
+	LISTED_IDENTITIES = 72,
+
+	GENERATE_BYTES = 40,
+	WORD_BYTES = 8,
+	LIST_HEADER_BYTES = 8,
+};
+
+static const char label[] = "sigring command"; /* and its zero byte */
+
+/* What a kind's bodies may be. */
+static const struct kind {
+	uint32_t bytes_min, bytes_max;
+	uint32_t result_min, result_max;
+} kinds[] = {
+	[SR_COMMAND_MANIFEST] = { 1, SR_ENVELOPE_BYTES_MAX, 40, 40 },
+	[SR_COMMAND_GENERATE] = { GENERATE_BYTES, GENERATE_BYTES,
+				  SR_COMMAND_KEY_BYTES + SR_BLOB_BYTES,
+				  SR_COMMAND_KEY_BYTES + SR_BLOB_BYTES },
+	[SR_COMMAND_IMPORT] = { SR_BLOB_BYTES, SR_BLOB_BYTES, SR_COMMAND_KEY_BYTES,
+				SR_COMMAND_KEY_BYTES },
+	[SR_COMMAND_LIST] = { 0, 0, LIST_HEADER_BYTES,
+			      LIST_HEADER_BYTES + SR_KEYS_MAX * SR_COMMAND_LISTED_BYTES },
+	[SR_COMMAND_HOLD] = { WORD_BYTES, WORD_BYTES, 0, 0 },
+	[SR_COMMAND_ROTATE] = { GENERATE_BYTES, GENERATE_BYTES,
+				SR_COMMAND_KEY_BYTES + SR_BLOB_BYTES,
+				SR_COMMAND_KEY_BYTES + SR_BLOB_BYTES },
+	[SR_COMMAND_DELETE] = { WORD_BYTES, WORD_BYTES, 0, 0 },
+};
+
+static const struct kind *kind_of(uint32_t kind)
+{
+	return kind >= SR_COMMAND_MANIFEST && kind <= SR_COMMAND_DELETE ? &kinds[kind] : NULL;
+}
+
+/* ---- commands ---- */
+
+int sr_command_get(struct sr_command *command, const unsigned char *text, size_t bytes)
+{
+	const struct kind *kind;
+	size_t head, body;
+	uint32_t count;
+
+	if (bytes < SR_COMMAND_HEADER_BYTES || bytes > SR_COMMAND_BYTES_MAX)
+		return -EMSGSIZE;
+	kind = kind_of(sr_get16(text + AT_KIND));
+	count = sr_get16(text + AT_SIGS);
+	if (sr_get16(text + AT_VERSION) != SR_COMMAND_VERSION || !kind ||
+	    count > SR_OPERATORS_MAX || sr_get16(text + AT_SIGS_RESERVED) ||
+	    sr_get32(text + AT_RESERVED))
+		return -EPROTO;
+	head = SR_COMMAND_HEADER_BYTES + count * SR_COMMAND_SIG_BYTES;
+	body = sr_get32(text + AT_BODY_BYTES);
+	if (body < kind->bytes_min || body > kind->bytes_max || bytes != head + body)
+		return -EMSGSIZE;
+
+	command->kind = sr_get16(text + AT_KIND);
+	command->sig_count = count;
+	text += SR_COMMAND_HEADER_BYTES;
+	for (uint32_t i = 0; i < count; i++, text += SR_COMMAND_SIG_BYTES) {
+		memcpy(command->sigs[i].pub, text, SR_OPERATOR_KEY_BYTES);
+		memcpy(command->sigs[i].sig, text + SR_OPERATOR_KEY_BYTES, SR_OPERATOR_SIG_BYTES);
+	}
+	command->body = text;
+	command->body_bytes = body;
+	return 0;
+}
+
+size_t sr_command_put(unsigned char *text, const struct sr_command *command)
+{
+	const struct kind *kind = kind_of(command->kind);
+	unsigned char *at = text + SR_COMMAND_HEADER_BYTES;
+
+	if (!kind || command->body_bytes < kind->bytes_min ||
+	    command->body_bytes > kind->bytes_max || command->sig_count > SR_OPERATORS_MAX)
+		return 0;
+	memset(text, 0, SR_COMMAND_HEADER_BYTES);
+	sr_put16(text + AT_VERSION, SR_COMMAND_VERSION);
+	sr_put16(text + AT_KIND, (uint16_t)command->kind);
+	sr_put16(text + AT_SIGS, (uint16_t)command->sig_count);
+	sr_put32(text + AT_BODY_BYTES, (uint32_t)command->body_bytes);
+	for (uint32_t i = 0; i < command->sig_count; i++, at += SR_COMMAND_SIG_BYTES) {
+		memcpy(at, command->sigs[i].pub, SR_OPERATOR_KEY_BYTES);
+		memcpy(at + SR_OPERATOR_KEY_BYTES, command->sigs[i].sig, SR_OPERATOR_SIG_BYTES);
+	}
+	if (command->body_bytes)
+		memcpy(at, command->body, command->body_bytes);
+	return (size_t)(at - text) + command->body_bytes;
+}
+
+int sr_command_hash(struct sr_hasher *hasher, unsigned char hash[SR_HASH_BYTES],
+		    const struct sr_command *command, const unsigned char h[SR_NOISE_KEY_BYTES],
+		    uint64_t sequence)
+{
+	unsigned char fixed[SR_NOISE_KEY_BYTES + 16];
+	const struct sr_hash_part parts[] = {
+		{ label, sizeof label },
+		{ fixed, sizeof fixed },
+		{ command->body, command->body_bytes },
+	};
+
+	memcpy(fixed, h, SR_NOISE_KEY_BYTES);
+	sr_put64(fixed + SR_NOISE_KEY_BYTES, sequence);
+	sr_put16(fixed + SR_NOISE_KEY_BYTES + 8, SR_COMMAND_VERSION);
+	sr_put16(fixed + SR_NOISE_KEY_BYTES + 10, (uint16_t)command->kind);
+	sr_put32(fixed + SR_NOISE_KEY_BYTES + 12, (uint32_t)command->body_bytes);
+	return sr_sha256_parts(hasher, hash, parts, 3);
+}
+
+/* ---- results ---- */
+
+static bool words_valid(const unsigned char *words, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (words[i] < ' ' || words[i] > '~')
+			return false;
+	return bytes <= SR_COMMAND_WORDS_MAX;
+}
+
+int sr_command_result_get(struct sr_command_result *result, const unsigned char *text, size_t bytes)
+{
+	const unsigned char *body = text + SR_COMMAND_HEADER_BYTES;
+	const struct kind *kind;
+	size_t body_bytes;
+	uint32_t code;
+
+	if (bytes < SR_COMMAND_HEADER_BYTES || bytes > SR_COMMAND_RESULT_BYTES_MAX)
+		return -EMSGSIZE;
+	kind = kind_of(sr_get16(text + AT_KIND));
+	code = sr_get32(text + AT_CODE);
+	/* What was no command has no kind that could be told. */
+	if (sr_get16(text + AT_VERSION) != SR_COMMAND_VERSION || sr_get32(text + AT_RESERVED) ||
+	    (!kind && (code == SR_COMMAND_DONE || sr_get16(text + AT_KIND))))
+		return -EPROTO;
+	body_bytes = bytes - SR_COMMAND_HEADER_BYTES;
+	if (sr_get32(text + AT_BODY_BYTES) != body_bytes)
+		return -EMSGSIZE;
+	if (code != SR_COMMAND_DONE && !words_valid(body, body_bytes))
+		return -EPROTO;
+	if (code == SR_COMMAND_DONE &&
+	    (body_bytes < kind->result_min || body_bytes > kind->result_max))
+		return -EMSGSIZE;
+	if (code == SR_COMMAND_DONE && sr_get16(text + AT_KIND) == SR_COMMAND_LIST &&
+	    (sr_get32(body) > SR_KEYS_MAX || sr_get32(body + 4) ||
+	     body_bytes != LIST_HEADER_BYTES + sr_get32(body) * SR_COMMAND_LISTED_BYTES))
+		return -EPROTO;
+
+	result->kind = sr_get16(text + AT_KIND);
+	result->code = code;
+	result->body = body;
+	result->body_bytes = body_bytes;
+	return 0;
+}
+
+size_t sr_command_result_put(unsigned char *text, uint32_t kind, uint32_t code, size_t body_bytes)
+{
+	memset(text, 0, SR_COMMAND_HEADER_BYTES);
+	sr_put16(text + AT_VERSION, SR_COMMAND_VERSION);
+	sr_put16(text + AT_KIND, (uint16_t)kind);
+	sr_put32(text + AT_CODE, code);
+	sr_put32(text + AT_BODY_BYTES, (uint32_t)body_bytes);
+	return SR_COMMAND_HEADER_BYTES + body_bytes;
+}
+
+/* ---- bodies ---- */
+
+void sr_command_generate_put(unsigned char body[40], const struct sr_command_generate *generate)
+{
+	sr_command_word_put(body, generate->id, 0);
+	memcpy(body + WORD_BYTES, generate->recipient, SR_NOISE_KEY_BYTES);
+}
+
+int sr_command_generate_get(struct sr_command_generate *generate, const unsigned char body[40])
+{
+	uint32_t zero;
+
+	if (sr_command_word_get(&generate->id, &zero, 0, body))
+		return -EPROTO;
+	memcpy(generate->recipient, body + WORD_BYTES, SR_NOISE_KEY_BYTES);
+	return 0;
+}
+
+void sr_command_word_put(unsigned char body[8], uint32_t id, uint32_t word)
+{
+	sr_put32(body, id);
+	sr_put32(body + 4, word);
+}
+
+int sr_command_word_get(uint32_t *id, uint32_t *word, uint32_t word_max,
+			const unsigned char body[8])
+{
+	uint32_t first = sr_get32(body), second = sr_get32(body + 4);
+
+	if (first == 0 || second > word_max)
+		return -EPROTO;
+	*id = first;
+	*word = second;
+	return 0;
+}
+
+void sr_command_key_put(unsigned char out[SR_COMMAND_KEY_BYTES], const struct sr_command_key *key)
+{
+	memset(out, 0, SR_COMMAND_KEY_BYTES);
+	sr_put32(out + KEY_ID, key->id);
+	memcpy(out + KEY_ADDRESS, key->address, sizeof key->address);
+	memcpy(out + KEY_PUBKEY, key->pubkey, sizeof key->pubkey);
+}
+
+int sr_command_key_get(struct sr_command_key *key, const unsigned char in[SR_COMMAND_KEY_BYTES])
+{
+	if (sr_get32(in + KEY_ID) == 0 || in[KEY_RESERVED] || in[KEY_RESERVED + 1] ||
+	    in[KEY_RESERVED + 2])
+		return -EPROTO;
+	key->id = sr_get32(in + KEY_ID);
+	memcpy(key->address, in + KEY_ADDRESS, sizeof key->address);
+	memcpy(key->pubkey, in + KEY_PUBKEY, sizeof key->pubkey);
+	return 0;
+}
+
+void sr_command_listed_put(unsigned char out[SR_COMMAND_LISTED_BYTES],
+			   const struct sr_command_listed *listed)
+{
+	sr_command_key_put(out, &listed->key);
+	sr_put32(out + LISTED_PERMISSIONS, listed->permissions);
+	sr_put32(out + LISTED_NONCE, listed->nonce_mode);
+	sr_put32(out + LISTED_FLAGS, listed->flags);
+	sr_put64(out + LISTED_IDENTITIES, listed->identities);
+}
+
+int sr_command_listed_get(struct sr_command_listed *listed,
+			  const unsigned char in[SR_COMMAND_LISTED_BYTES])
+{
+	if (sr_command_key_get(&listed->key, in) ||
+	    sr_get32(in + LISTED_FLAGS) > (SR_COMMAND_LOCKED | SR_COMMAND_HELD))
+		return -EPROTO;
+	listed->permissions = sr_get32(in + LISTED_PERMISSIONS);
+	listed->nonce_mode = sr_get32(in + LISTED_NONCE);
+	listed->flags = sr_get32(in + LISTED_FLAGS);
+	listed->identities = sr_get64(in + LISTED_IDENTITIES);
+	return 0;
+}
