@@ -138,23 +138,33 @@ Test(vault, a_generated_key_is_in_the_ring_and_in_its_blob)
 	cr_assert_eq(sr_keyring_check(vr.keys, curve, (uint32_t)index), 0);
 }
 
-/* The vault is one allocation of protected pages: look for the secret in all of it. */
+/* The next page of @mem, by way of the kernel: behind the last one lies a guard page. */
+static bool next_page(unsigned char page[4096], const unsigned char *mem)
+{
+	int fds[2];
+	ssize_t put;
+
+	cr_assert_eq(pipe(fds), 0);
+	put = write(fds[1], mem, 4096);
+	cr_assert(put != 4096 || read(fds[0], page, 4096) == 4096);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	return put == 4096;
+}
+
 Test(vault, no_secret_stays_behind)
 {
-	struct sr_command_result result = generate(SR_COMMAND_GENERATE, 7, 3);
-	const unsigned char *secret;
-	size_t bytes = 32768;
+	const unsigned char *mem = (const unsigned char *)vr.vault, *secret;
+	unsigned char page[4096 + 31] = { 0 };
+	size_t pages = 0;
 
-	cr_assert_eq(result.code, SR_COMMAND_DONE);
+	cr_assert_eq(generate(SR_COMMAND_GENERATE, 7, 3).code, SR_COMMAND_DONE);
 	secret = sr_keyring_secret(vr.keys, (uint32_t)sr_keyring_find(vr.keys, 7));
-	for (size_t at = 0; at + 32 <= bytes; at++) {
-		const unsigned char *mem = (const unsigned char *)vr.vault;
-
-		/* Protected memory has a guard page behind it. */
-		if (at % 4096 == 0 && at >= 4096 * 4)
-			break;
-		cr_assert(memcmp(mem + at, secret, 32) != 0, "at %zu", at);
+	for (; next_page(page + 31, mem + pages * 4096); pages++) {
+		cr_assert_eq(memmem(page, sizeof page, secret, 32), NULL, "page %zu", pages);
+		memcpy(page, page + 4096, 31);
 	}
+	cr_assert_geq(pages, 4);
 }
 
 Test(vault, a_key_needs_a_recipient_who_can_restore_it)
@@ -363,8 +373,10 @@ Test(vault, each_flipped_bit_of_a_command_is_refused)
 		vault_sign(SR_COMMAND_HOLD, "\7\0\0\0\1\0\0\0", 8, 3, 0);
 		vr.text[bit / 8] ^= (unsigned char)(1u << bit % 8);
 		result = vault_run();
+		/* One bit of the kind makes it a manifest, which it then is not. */
 		cr_assert(result.code == SR_COMMAND_UNAUTHORISED ||
-				  result.code == SR_COMMAND_MALFORMED,
+				  result.code == SR_COMMAND_MALFORMED ||
+				  (bit == 18 && result.code == SR_COMMAND_REFUSED),
 			  "bit %zu: %u", bit, result.code);
 		cr_assert_eq(vr.verdict, SR_GATE_REFUSED);
 		vault_leave();

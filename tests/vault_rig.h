@@ -9,6 +9,7 @@
 
 #include "gate_rig.h"
 
+#include "sr_channel.h"
 #include "sr_core.h"
 #include "sr_vault.h"
 
