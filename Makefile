@@ -59,13 +59,17 @@ ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup sr_trust # need libcbor, w
 SESSION := $(filter-out $(ATTEST),$(call in,ring/session))
 ORDER   := $(call in,ring/order) # a venue is a pair of files and a row
 CLIENT  := $(call in,ring/client)
-SIGNER  := $(call in,signer)
+CLEAR   := sr_core_clear # sessions in clear, which the image does without
+SIGNER  := $(filter-out $(CLEAR),$(call in,signer))
 HOST    := sr_config sr_host
 AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_note sr_agent_options sr_agent_relay sr_agent_status sr_agent_users \
            sr_stream sr_stream_uring
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
            sr_tune_check sr_tune_record sr_tune_apply sr_tune_pin sr_tune_c2c sr_tune_jitter
-SHIM    := sr_getrandom sr_hazard sr_heap sr_keyfile sr_refill sr_signer
+SHIM    := sr_getrandom sr_hazard sr_heap sr_refill sr_signer
+SERVE   := sr_serve sr_serve_main
+GROUND_enclave := sr_ground_enclave sr_nsm sr_nsm_message
+GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile
 CTL     := sr_ctl_attest sr_ctl_key sr_ctl_manifest sr_ctl_operator sr_ctl_status sr_pairfile_operator
 REPLAY  := sr_verify sr_orders sr_histogram
 
@@ -74,7 +78,8 @@ O_core   := $(call objects,ring/core,$(CORE))
 O_order  := $(call objects,ring/session,$(SESSION)) $(call objects,ring/order,$(ORDER))
 O_attest := $(call objects,ring/session,$(ATTEST))
 O_client := $(O_core) $(O_order) $(call objects,ring/client,$(CLIENT))
-O_signer := $(call objects,signer,$(SIGNER))
+O_sealed := $(call objects,signer,$(SIGNER))
+O_signer := $(O_sealed) $(call objects,signer,$(CLEAR))
 O_host   := $(call objects,host_agent,$(HOST))
 O_agent  := $(O_host) $(call objects,host_agent,$(AGENT))
 O_tune   := $(call objects,host_agent,$(TUNE))
@@ -82,7 +87,7 @@ O_shim   := $(call objects,enclave_shim,$(SHIM))
 O_replay := $(call objects,bench,$(REPLAY))
 
 SO       := libsigring.so.0
-PROGRAMS := sigring-agent sigring-enclave sigring-local sigring-tune sigringctl sigring-replay
+PROGRAMS := sigring-agent sigring-enclave sigring-local sigring-signer sigring-tune sigringctl sigring-replay
 L_core   := -lnuma -lpthread
 L_client := -lcrypto $(L_core)
 L_crypto := -lsecp256k1
@@ -103,10 +108,12 @@ $(B)/sigring-agent: $(call objects,host_agent,sigring_agent) $(O_agent) $(O_core
 $(B)/sigring-agent: LIBS := $(L_agent) $(L_core)
 $(B)/sigring-tune: $(call objects,host_agent,sigring_tune) $(O_tune) $(O_host) $(O_core)
 $(B)/sigring-tune: LIBS := $(L_core)
-$(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave sr_serve) $(O_shim) $(O_host) $(O_signer) $(O_order) $(O_core)
+$(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave $(SERVE) $(GROUND_enclave)) $(O_shim) $(O_host) $(O_sealed) $(O_order) $(O_core)
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
-$(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
-$(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
+$(B)/sigring-signer: $(call objects,enclave_shim,sigring_signer $(SERVE) $(GROUND_host)) $(O_shim) $(O_host) $(O_signer) $(O_order) $(O_core)
+$(B)/sigring-signer: LIBS := $(L_crypto) -lcbor $(L_client)
+$(B)/sigring-local: LIBS := $(L_crypto) -lcbor $(L_agent) $(L_client)
+$(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local $(GROUND_host)) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
 $(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson -lcbor $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
@@ -125,7 +132,7 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 		-Wl,--version-script=ring/client/libsigring.map -o $@ $(O_client) $(L_client)
 
 O_all := $(O_shim) $(O_tune) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) \
-         $(call objects,enclave_shim,$(CTL) sr_serve sr_local sr_nsm sr_nsm_message sr_mock_nsm)
+         $(call objects,enclave_shim,$(CTL) $(SERVE) sr_local $(GROUND_enclave) $(GROUND_host))
 L_all := $(L_crypto) -ljansson -lcbor $(L_agent) $(L_client) -lm
 $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"
@@ -254,11 +261,11 @@ cov: ## line coverage of the unit tests (gcov)
 P := $(DESTDIR)$(PREFIX)
 PUBLIC_HEADERS := ring/client/sigring.h ring/session/sr_message.h ring/order/sr_type.h \
                   $(addprefix ring/core/,sr_base.h sr_reason.h sr_record.h sr_slot.h sr_version.h sr_wait.h)
-UNITS := host_agent/systemd/sigring-agent.service enclave_shim/systemd/sigring-enclave.service \
+UNITS := host_agent/systemd/sigring-agent.service enclave_shim/systemd/sigring-signer.service \
          enclave_shim/systemd/sigring-local.service
-CONFS := host_agent/sigring-agent.conf enclave_shim/sigring-enclave.conf enclave_shim/sigring-local.conf
+CONFS := host_agent/sigring-agent.conf enclave_shim/sigring-signer.conf enclave_shim/sigring-local.conf
 INSTALLED = include/sigring lib/libsigring.a lib/$(SO) lib/libsigring.so lib/pkgconfig/sigring.pc \
-            $(addprefix bin/,sigringctl sigring-replay) $(addprefix sbin/,sigring-agent sigring-enclave sigring-local sigring-tune) \
+            $(addprefix bin/,sigringctl sigring-replay) $(addprefix sbin/,sigring-agent sigring-enclave sigring-local sigring-signer sigring-tune) \
             $(foreach m,$(wildcard docs/man/*.[1358]),share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
             $(addprefix lib/systemd/system/,$(notdir $(UNITS))) lib/sysusers.d/sigring.conf share/doc/sigring
 install: all ## headers, libraries, programs, man pages, units (PREFIX= DESTDIR=)
@@ -270,7 +277,7 @@ install: all ## headers, libraries, programs, man pages, units (PREFIX= DESTDIR=
 	ln -sf $(SO) $P/lib/libsigring.so
 	sed 's,@PREFIX@,$(PREFIX),;s,@VERSION@,$(VERSION),' ring/client/sigring.pc.in >$P/lib/pkgconfig/sigring.pc
 	install -m 755 $(B)/sigringctl $(B)/sigring-replay $P/bin/
-	install -m 755 $(addprefix $(B)/,sigring-agent sigring-enclave sigring-local sigring-tune) $P/sbin/
+	install -m 755 $(addprefix $(B)/,sigring-agent sigring-enclave sigring-local sigring-signer sigring-tune) $P/sbin/
 	for m in docs/man/*.[1358]; do install -D -m 644 $$m $P/share/man/man$${m##*.}/$${m##*/}; done
 	for u in $(UNITS); do sed 's,@PREFIX@,$(PREFIX),' $$u >$P/lib/systemd/system/$${u##*/}; done
 	install -m 644 host_agent/systemd/sigring.sysusers.conf $P/lib/sysusers.d/sigring.conf

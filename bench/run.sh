@@ -5,7 +5,7 @@
 #   bench/run.sh BUILD [SPLIT]
 #
 # Makes a private directory with a fresh development key, starts sigring-local (or,
-# with SPLIT=1, sigring-agent and sigring-enclave), replays, verifies, stops.
+# with SPLIT=1, sigring-agent and sigring-signer), replays, verifies, stops.
 set -eu
 bin=$1
 split=${2:-}
@@ -46,7 +46,7 @@ mkdir -m 700 "$dir/keys"
 "$bin/sigringctl" key public "$dir/keys/1.key" >"$dir/public"
 # One loop a core, where there is one for each; else all of them yield.
 if [ -n "$split" ]; then
-	"$bin/sigring-enclave" --listen "unix:$dir/signer.sock" --keys "$dir/keys" \
+	"$bin/sigring-signer" --listen "unix:$dir/signer.sock" --keys "$dir/keys" \
 		--allow-snapshot $(on_cpu 1) 2>>"$dir/log" &
 	pids="$pids $!"
 	"$bin/sigring-agent" --signer "unix:$dir/signer.sock" --socket "$dir/agent.sock" \

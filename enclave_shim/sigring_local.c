@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sr_agent_options.h"
+#include "sr_ground.h"
 #include "sr_local.h"
 #include "sr_region.h"
 #include "sr_signer_options.h"
@@ -18,6 +19,7 @@ static bool only_check;
 static const struct sr_option options[] = {
 	SR_AGENT_OPTIONS(config),
 	SR_SIGNER_OPTIONS(signer_config),
+	SR_HOST_OPTIONS(signer_config),
 	{ "cpu", "N", "pin the polling and signing thread", sr_set_cpu, &config.cpu, 0, 0 },
 	{ "check", NULL, "judge configuration and host, start nothing", sr_set_true, &only_check, 0,
 	  0 },
@@ -84,6 +86,7 @@ int main(int argc, char **argv)
 		return sr_program_fail(&program, &why);
 	config.depth_max = signer_config.depth_max;
 	config.slot_bytes_max = signer_config.slot_bytes_max;
+	signer_config.ground = &sr_ground_host;
 	signer_config.log = sr_program_log;
 	signer_config.log_arg = &program;
 	signer_config.loops = config.loops;

@@ -5,7 +5,7 @@
  * It makes a root, an intermediate and a leaf on P-384 when it starts, on the
  * machine it runs on, and answers like /dev/nsm with real COSE_Sign1 documents, so
  * that clients run every check of theirs; they name its root in place of AWS's. Its
- * keys die with it and are in no file. sigring-enclave does not link it.
+ * keys die with it and are in no file. No image links it.
  *
  * One thread's own.
  */

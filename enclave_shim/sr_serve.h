@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_serve.h - the signing thread of sigring-enclave: a listener, a few streams,
- * one core.
+ * sr_serve.h - the signing thread of a signer that is its own process: a
+ * listener, a few streams, one core.
  *
  * Each agent has one stream. A second one is served beside the first, because the
  * first may be stopped and a successor has to take its sessions over. Every turn

@@ -8,7 +8,6 @@
 #include "sr_getrandom.h"
 #include "sr_hazard.h"
 #include "sr_heap.h"
-#include "sr_keyfile.h"
 #include "sr_secret.h"
 #include "sr_signer.h"
 #include "sr_signer_options.h"
@@ -41,7 +40,6 @@ static bool needs_pool(const struct sr_keyring *keys)
 
 static int load_keys(struct sr_signer *s, struct sr_reason *why)
 {
-	struct sr_keyfile_error error;
 	void *seed;
 	int ret = sr_secret_alloc(&seed, SEED_BYTES);
 
@@ -57,8 +55,8 @@ static int load_keys(struct sr_signer *s, struct sr_reason *why)
 				     "cannot set up key memory: %s; raise LimitMEMLOCK= or "
 				     "`ulimit -l`",
 				     strerror(-ret));
-	ret = sr_keyfile_load_dir(s->keys, s->curve, s->config.keys, &error);
-	return ret < 0 ? sr_reason_set(why, ret, "%s", error.text) : 0;
+	return s->config.keys ? s->config.ground->load_keys(s->keys, s->curve, s->config.keys, why) :
+				0;
 }
 
 static uint32_t pool_low(const struct sr_signer_config *c)
@@ -74,7 +72,7 @@ static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
 		.sessions_max = c->sessions_max,
 		.depth_max = c->depth_max,
 		.slot_bytes_max = c->slot_bytes_max,
-		.clear = &sr_core_clear,
+		.clear = c->ground->clear,
 		.snapshot_allowed = c->allow_snapshot,
 	};
 	int ret;
@@ -134,12 +132,17 @@ static int start_pool(struct sr_signer *s, struct sr_reason *why)
 static int build(struct sr_signer *s, struct sr_reason *why)
 {
 	bool pool;
-	int ret = load_keys(s, why);
+	int ret = 0;
+
+	if (!s->config.ground->clear)
+		ret = s->config.ground->open(&s->module, &s->evidence, why);
+	if (ret == 0)
+		ret = load_keys(s, why);
 
 	if (ret < 0)
 		return ret;
 	pool = needs_pool(s->keys);
-	if (pool && !s->config.allow_snapshot) {
+	if (pool && s->config.ground->snapshots && !s->config.allow_snapshot) {
 		ret = sr_hazard_snapshot("/sys", why);
 		if (ret < 0)
 			return ret;
@@ -159,7 +162,7 @@ int sr_signer_new(struct sr_signer *signer, const struct sr_signer_config *confi
 	struct sr_signer s = { .config = *config };
 	int ret;
 
-	if (!config->keys)
+	if (!config->keys && config->ground->load_keys)
 		return sr_reason_set(why, -EINVAL,
 				     "--keys DIR is missing: make a key with `sigringctl key "
 				     "generate --id 1 --permit ecdsa-sha256 --out DIR/1.key`");
@@ -178,6 +181,7 @@ void sr_signer_delete(struct sr_signer *s)
 	sr_core_delete(s->core);
 	sr_keyring_delete(s->keys);
 	sr_curve_delete(s->curve);
+	s->config.ground->close(s->module);
 	memset(s, 0, sizeof *s);
 }
 
@@ -285,8 +289,9 @@ void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config 
 		sr_host_check_line(check, 2, "keys: %s", why.text);
 		return;
 	}
-	sr_host_check_line(check, 0, "keys: %u loaded from %s", sr_keyring_count(signer.keys),
-			   config->keys);
+	if (config->keys)
+		sr_host_check_line(check, 0, "keys: %u loaded from %s",
+				   sr_keyring_count(signer.keys), config->keys);
 	if (sr_core_pool(signer.core))
 		sr_host_check_line(check, 0,
 				   "pool: %u presignatures were made; refilled %s%s",

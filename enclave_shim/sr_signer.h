@@ -2,7 +2,7 @@
 /*
  * sr_signer.h - a signer put together: keys from files, a core, a boot id.
  *
- * What sigring-local and sigring-enclave have in common. Everything is allocated
+ * What all programs that sign have in common. Everything is allocated
  * here, before the first record.
  */
 #ifndef SR_SIGNER_H
@@ -10,6 +10,7 @@
 
 #include "sr_base.h"
 #include "sr_core.h"
+#include "sr_ground.h"
 #include "sr_host.h"
 #include "sr_keyring.h"
 #include "sr_port.h"
@@ -25,6 +26,7 @@ enum sr_refill_policy {
 };
 
 struct sr_signer_config {
+	const struct sr_ground *ground;
 	const char *keys;        /* directory of *.key files */
 	uint32_t sessions_max;
 	uint32_t depth_max;
@@ -45,6 +47,8 @@ struct sr_signer_config {
 
 struct sr_signer {
 	struct sr_signer_config config;
+	void *module; /* the security module */
+	struct sr_evidence evidence;
 	struct sr_curve *curve;
 	struct sr_keyring *keys;
 	struct sr_core *core;

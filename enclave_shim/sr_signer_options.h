@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_signer_options.h - the options that both programs with a signer have.
+ * sr_signer_options.h - the options that all programs with a signer have.
  */
 #ifndef SR_SIGNER_OPTIONS_H
 #define SR_SIGNER_OPTIONS_H
@@ -17,7 +17,6 @@ SR_END_DECLS
 
 /* Rows of an option table; @c is a struct sr_signer_config. */
 #define SR_SIGNER_OPTIONS(c)                                                                       \
-	{ "keys", "DIR", "directory of *.key files", sr_set_text, &(c).keys, 0, 0 },               \
 	{ "signer-sessions-max", "N", "sessions that the signer keeps (256)", sr_set_u32,           \
 	  &(c).sessions_max, 1, SR_SESSIONS_MAX },                                                 \
 	{ "signer-depth-max", "N", "depth of a session at the signer (256)", sr_set_pow2,           \
@@ -35,7 +34,11 @@ SR_END_DECLS
 	{ "pool-batch", "N", "presignatures made at once (256)", sr_set_u32, &(c).pool_batch, 2,    \
 	  SR_BATCH_MAX },                                                                          \
 	{ "refill", "WHO", "auto, thread, or idle turns of the signing thread (auto)",             \
-	  sr_set_refill, &(c).refill, 0, 0 },                                                      \
+	  sr_set_refill, &(c).refill, 0, 0 }
+
+/* Those that only a signer on a host has. */
+#define SR_HOST_OPTIONS(c)                                                                         \
+	{ "keys", "DIR", "directory of *.key files", sr_set_text, &(c).keys, 0, 0 },               \
 	{ "allow-snapshot", NULL, "presignatures although this machine might be a snapshot",       \
 	  sr_set_true, &(c).allow_snapshot, 0, 0 }
 

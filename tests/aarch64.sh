@@ -114,7 +114,7 @@ cross_build() {
 }
 
 judge_programs() { # each is there, is aarch64, and starts
-	for program in "$build"/sigring-agent "$build"/sigring-enclave "$build"/sigring-local \
+	for program in "$build"/sigring-agent "$build"/sigring-enclave "$build"/sigring-local "$build"/sigring-signer \
 		"$build"/sigring-replay "$build"/sigringctl; do
 		name=${program##*/}
 		if [ "$(od -An -tx1 -j18 -N1 "$program")" != " b7" ]; then

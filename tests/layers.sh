@@ -26,7 +26,7 @@ check()
 	fi
 }
 
-for file in sigring-agent sigring-enclave sigring-local libsigring.a libsigring.so.0; do
+for file in sigring-agent sigring-enclave sigring-local sigring-signer libsigring.a libsigring.so.0; do
 	if [ ! -e "$BUILD/$file" ]; then
 		echo "not ok $BUILD/$file is not there: run make first"
 		exit 1
@@ -117,9 +117,20 @@ check "sigring-agent defines no symbol of one" \
 		grep -iE ' (secp256k1_|EVP_|SHA256_|AES_|sr_(ecdsa|bip340|curve|keyring|secret|core|aead|noise|seal)_)')"
 check "libsigring.so needs OpenSSL's libcrypto and no other" \
 	"$(needed "$BUILD/libsigring.so.0" | grep -E "$crypto" | grep -v '^libcrypto')"
-check "sigring-enclave needs no libcbor and has no mock in it" \
-	"$(needed "$BUILD/sigring-enclave" | grep cbor
-	nm --defined-only "$BUILD/sigring-enclave" 2>/dev/null | grep sr_mock_)"
+# What has to be left out of an enclave: every symbol of these files, whatever its name.
+banned=$(nm --defined-only "$BUILD"/signer/sr_core_clear.o "$BUILD"/enclave_shim/sr_mock_nsm.o \
+	"$BUILD"/enclave_shim/sr_keyfile.o "$BUILD"/enclave_shim/sr_ground_host.o 2>/dev/null |
+	awk 'NF == 3 && $2 ~ /[A-Z]/ { print $3 }' | sort -u)
+inside()
+{
+	nm --defined-only "$1" 2>/dev/null | awk 'NF == 3 { print $3 }' | grep -xF "$banned"
+}
+check "sigring-enclave has no session in clear, no mock and no key file in it, and no libcbor" \
+	"$(inside "$BUILD/sigring-enclave"
+	needed "$BUILD/sigring-enclave" | grep cbor)"
+check "sigring-signer has all of these" \
+	"$([ "$(inside "$BUILD/sigring-signer" | sort -u)" = "$banned" ] ||
+		echo "the rule above checks nothing")"
 check "sigring-enclave does need libsecp256k1" \
 	"$(needed "$BUILD/sigring-enclave" | grep -q libsecp256k1 ||
 		echo "the rules above check nothing")"

@@ -461,7 +461,7 @@ static pid_t mp_start(const char *const *argv, const char *const *more, const ch
 
 __attribute__((unused)) static void mp_start_signer(struct mp_rig *rig)
 {
-	const char *argv[] = { "sigring-enclave", "--listen", rig->stream, "--keys",
+	const char *argv[] = { "sigring-signer", "--listen", rig->stream, "--keys",
 			       rig->keys,         "--wait",   "yield",     NULL };
 
 	rig->signer = mp_start(argv, rig->signer_args, rig->signer_log);

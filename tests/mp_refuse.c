@@ -388,7 +388,7 @@ static void path_in_use(void)
 				"--signer",      rig.stream, NULL };
 	const char *local[] = { "sigring-local", "--socket", rig.socket, "--keys", rig.keys, NULL };
 	const char *signer[] = {
-		"sigring-enclave", "--listen", rig.stream, "--keys", rig.keys, NULL
+		"sigring-signer", "--listen", rig.stream, "--keys", rig.keys, NULL
 	};
 	const char *on_file[] = { "sigring-agent", "--socket", file, "--signer", rig.stream, NULL };
 
@@ -437,7 +437,7 @@ static void signer_that_is_not_running(void)
 	opt.timeout_ns = 200ull * SR_NS_PER_MS;
 	MP_EQ(sr_open(&client, &opt, &why), 0, why.text);
 	MP_EQ(sr_session_open(&session, client, NULL, &why), -ENOTCONN, "open without a signer");
-	MP_CHECK(strstr(why.text, "start sigring-enclave"), "`%s`", why.text);
+	MP_CHECK(strstr(why.text, "start sigring-signer"), "`%s`", why.text);
 	mp_start_signer(&rig);
 	mp_sleep_us(400000); /* the longest back-off */
 	MP_EQ(sr_session_open(&session, client, NULL, &why), 0, why.text);

@@ -125,7 +125,7 @@ lacks()
 	done
 }
 
-for pair in sigring-agent:8 sigring-enclave:8 sigring-local:8 sigring-replay:1; do
+for pair in sigring-agent:8 sigring-enclave:8 sigring-local:8 sigring-signer:8 sigring-replay:1; do
 	program=${pair%:*}
 	names=$(options "$BUILD/$program")
 	check "each option of $program is in its man page" \
@@ -148,7 +148,7 @@ check "each option of sigring-tune is in its man page" \
 
 # Lines `#name value` are options that are not set: they have to be right as well,
 # and where --help names a default, it is that.
-for pair in agent:host_agent enclave:enclave_shim local:enclave_shim; do
+for pair in agent:host_agent signer:enclave_shim local:enclave_shim; do
 	program=sigring-${pair%:*}
 	file=${pair#*:}/$program.conf
 	"$BUILD/$program" --config "$file" --check >"$work/out" 2>&1

@@ -202,7 +202,7 @@ int sr_result_reason(struct sr_reason *why, uint32_t result)
 	case SR_RESULT_NO_SIGNER:
 		return sr_reason_set(why, -ENOTCONN,
 				     "the agent has no connection to a signer: start "
-				     "sigring-enclave, or look at `sigringctl status`");
+				     "sigring-signer, or look at `sigringctl status`");
 	case SR_RESULT_GONE:
 		return sr_reason_set(why, -ESTALE,
 				     "the signer does not know the session, or does not any more: it "
