@@ -433,7 +433,7 @@ static int match_keys(struct replay *rp)
 	if (!rp->key_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < rp->orders.count; i++) {
-		const struct sr_order *o = &rp->orders.list[i];
+		const struct sr_order_line *o = &rp->orders.list[i];
 		const struct public_key *key = find_key(rp, o->key);
 
 		if (!key) {
@@ -506,7 +506,7 @@ static bool window_open(const struct replay *rp)
 /* Returns whether an order went out. */
 static bool submit_next(struct replay *rp)
 {
-	const struct sr_order *o = &rp->orders.list[rp->submitted % rp->orders.count];
+	const struct sr_order_line *o = &rp->orders.list[rp->submitted % rp->orders.count];
 	struct sr_request request = { .key = o->key,
 				      .type = o->type,
 				      .body_bytes = o->body_bytes,
@@ -799,7 +799,7 @@ static void check_one(struct verification *v, struct sr_verifier *verifier, uint
 {
 	struct replay *rp = v->rp;
 	uint32_t index = (uint32_t)(i % rp->orders.count);
-	const struct sr_order *o = &rp->orders.list[index];
+	const struct sr_order_line *o = &rp->orders.list[index];
 	struct result *r = &rp->results[i];
 	int err = -EBADMSG;
 
@@ -1068,7 +1068,7 @@ static void put_hex(json_t *object, const char *name, const unsigned char bytes[
 /* What does not apply is left out. */
 static json_t *result_json(const struct replay *rp, uint64_t i)
 {
-	const struct sr_order *o = &rp->orders.list[i % rp->orders.count];
+	const struct sr_order_line *o = &rp->orders.list[i % rp->orders.count];
 	const struct result *r = &rp->results[i];
 	const char *status = r->completions ? sr_status_name(r->status) : "MISSING";
 	json_t *line = json_object();

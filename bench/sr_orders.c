@@ -67,7 +67,7 @@ static int check_members(json_t *root, char *why)
 	return 0;
 }
 
-static int read_scheme(struct sr_order *order, const json_t *root, char *why)
+static int read_scheme(struct sr_order_line *order, const json_t *root, char *why)
 {
 	const char *name = json_string_value(json_object_get(root, "scheme"));
 	uint32_t type;
@@ -81,7 +81,7 @@ static int read_scheme(struct sr_order *order, const json_t *root, char *why)
 	return 0;
 }
 
-static int read_key(struct sr_order *order, const json_t *root, char *why)
+static int read_key(struct sr_order_line *order, const json_t *root, char *why)
 {
 	const json_t *key = json_object_get(root, "key");
 
@@ -96,7 +96,7 @@ static int read_key(struct sr_order *order, const json_t *root, char *why)
 	return 0;
 }
 
-static int read_body(struct sr_order *order, const json_t *root, uint32_t body_max, char *why)
+static int read_body(struct sr_order_line *order, const json_t *root, uint32_t body_max, char *why)
 {
 	const json_t *hex = json_object_get(root, "hex");
 	const json_t *message = json_object_get(root, "message");
@@ -133,7 +133,7 @@ static int read_body(struct sr_order *order, const json_t *root, uint32_t body_m
 	return 0;
 }
 
-static int read_id(struct sr_order *order, const json_t *root, char *why)
+static int read_id(struct sr_order_line *order, const json_t *root, char *why)
 {
 	const json_t *id = json_object_get(root, "id");
 
@@ -146,10 +146,10 @@ static int read_id(struct sr_order *order, const json_t *root, char *why)
 	return order->id ? 0 : -ENOMEM;
 }
 
-int sr_orders_parse(struct sr_order *order, const char *text, size_t bytes, uint32_t body_max,
+int sr_orders_parse(struct sr_order_line *order, const char *text, size_t bytes, uint32_t body_max,
 		    char why[SR_ORDERS_WHY_BYTES])
 {
-	struct sr_order made = { .line = 0 };
+	struct sr_order_line made = { .line = 0 };
 	json_error_t error;
 	json_t *root;
 	int err;
@@ -182,7 +182,7 @@ int sr_orders_parse(struct sr_order *order, const char *text, size_t bytes, uint
 	return 0;
 }
 
-void sr_orders_release(struct sr_order *order)
+void sr_orders_release(struct sr_order_line *order)
 {
 	free(order->body);
 	free(order->id);
@@ -198,13 +198,13 @@ void sr_orders_free(struct sr_orders *orders)
 	memset(orders, 0, sizeof *orders);
 }
 
-static int append(struct sr_orders *orders, const struct sr_order *order)
+static int append(struct sr_orders *orders, const struct sr_order_line *order)
 {
 	if (orders->count == SR_ORDERS_COUNT_MAX)
 		return -E2BIG;
 	if (orders->count == orders->room) {
 		uint32_t room = orders->room ? 2 * orders->room : 256;
-		struct sr_order *list = realloc(orders->list, room * sizeof *list);
+		struct sr_order_line *list = realloc(orders->list, room * sizeof *list);
 
 		if (!list)
 			return -ENOMEM;
@@ -256,7 +256,7 @@ int sr_orders_read(struct sr_orders *orders, FILE *file, uint32_t body_max, bool
 	if (!text)
 		return -ENOMEM;
 	for (uint32_t line = 1; next_line(file, text, SR_ORDERS_LINE_MAX, &bytes); line++) {
-		struct sr_order order;
+		struct sr_order_line order;
 
 		if (bytes <= SR_ORDERS_LINE_MAX && blank(text, bytes))
 			continue;

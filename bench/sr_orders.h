@@ -28,7 +28,7 @@
 #define SR_ORDERS_ID_MAX 255u
 #define SR_ORDERS_WHY_BYTES 160u
 
-struct sr_order {
+struct sr_order_line {
 	unsigned char *body; /* body_bytes of them, NULL when that is 0 */
 	char *id;            /* NULL when the line has none */
 	uint32_t key;
@@ -39,7 +39,7 @@ struct sr_order {
 };
 
 struct sr_orders {
-	struct sr_order *list;
+	struct sr_order_line *list;
 	uint32_t count;
 	uint32_t room; /* entries allocated */
 	uint32_t bad;  /* lines refused */
@@ -61,9 +61,9 @@ SR_BEGIN_DECLS
  *
  * Returns 0; -EINVAL; -ENOMEM.
  */
-SR_WARN_UNUSED int sr_orders_parse(struct sr_order *order, const char *text, size_t bytes,
+SR_WARN_UNUSED int sr_orders_parse(struct sr_order_line *order, const char *text, size_t bytes,
 				   uint32_t body_max, char why[SR_ORDERS_WHY_BYTES]);
-void sr_orders_release(struct sr_order *order);
+void sr_orders_release(struct sr_order_line *order);
 
 /*
  * sr_orders_read - read a whole file.

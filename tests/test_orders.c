@@ -12,7 +12,7 @@
 #define BODY_MAX 336u
 #define DIGEST_HEX "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-static int parse(struct sr_order *order, const char *text, char why[SR_ORDERS_WHY_BYTES])
+static int parse(struct sr_order_line *order, const char *text, char why[SR_ORDERS_WHY_BYTES])
 {
 	return sr_orders_parse(order, text, strlen(text), BODY_MAX, why);
 }
@@ -20,7 +20,7 @@ static int parse(struct sr_order *order, const char *text, char why[SR_ORDERS_WH
 Test(orders, text_and_hex_give_their_bytes)
 {
 	char why[SR_ORDERS_WHY_BYTES];
-	struct sr_order o;
+	struct sr_order_line o;
 
 	cr_assert_eq(parse(&o, "{\"scheme\":\"ecdsa-sha256\",\"key\":7,\"message\":\"h\\u00e9\"}",
 			   why),
@@ -48,7 +48,7 @@ Test(orders, text_and_hex_give_their_bytes)
 Test(orders, an_empty_message_is_a_body_of_no_bytes)
 {
 	char why[SR_ORDERS_WHY_BYTES];
-	struct sr_order o;
+	struct sr_order_line o;
 
 	cr_assert_eq(parse(&o, "{\"scheme\":\"ecdsa-keccak256\",\"key\":1,\"message\":\"\"}", why),
 		     0);
@@ -104,7 +104,7 @@ Test(orders, every_wrong_line_is_told_what_is_wrong)
 {
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		char why[SR_ORDERS_WHY_BYTES] = "";
-		struct sr_order o = { .line = 99 };
+		struct sr_order_line o = { .line = 99 };
 
 		cr_assert_eq(parse(&o, wrong[i].line, why), -EINVAL, "%s", wrong[i].line);
 		cr_assert(strstr(why, wrong[i].reason), "%s: %s", wrong[i].line, why);
@@ -115,7 +115,7 @@ Test(orders, every_wrong_line_is_told_what_is_wrong)
 Test(orders, the_slot_bounds_the_body)
 {
 	char why[SR_ORDERS_WHY_BYTES], line[2048], hex[2 * BODY_MAX + 3];
-	struct sr_order o;
+	struct sr_order_line o;
 
 	memset(hex, 'a', sizeof hex);
 	hex[2 * BODY_MAX] = 0;
@@ -135,7 +135,7 @@ Test(orders, the_slot_bounds_the_body)
 Test(orders, a_reason_carries_no_control_characters)
 {
 	char why[SR_ORDERS_WHY_BYTES];
-	struct sr_order o;
+	struct sr_order_line o;
 
 	cr_assert_eq(parse(&o, "{\"scheme\":\"\\u001b[2Jx\\n\",\"key\":1,\"hex\":\"\"}", why),
 		     -EINVAL);
@@ -260,7 +260,7 @@ Test(example, has_two_hundred_orders_of_every_venue)
 
 static int by_body(const void *a, const void *b)
 {
-	const struct sr_order *x = a, *y = b;
+	const struct sr_order_line *x = a, *y = b;
 
 	if (x->type != y->type)
 		return x->type < y->type ? -1 : 1;
@@ -281,7 +281,7 @@ Test(example, has_no_order_twice)
 	sr_orders_free(&orders);
 }
 
-static const struct sr_order *find(const struct sr_orders *orders, const char *id)
+static const struct sr_order_line *find(const struct sr_orders *orders, const char *id)
 {
 	for (uint32_t i = 0; i < orders->count; i++)
 		if (!strcmp(orders->list[i].id, id))
@@ -289,7 +289,7 @@ static const struct sr_order *find(const struct sr_orders *orders, const char *i
 	return NULL;
 }
 
-static void digest_of(unsigned char digest[32], const struct sr_order *o)
+static void digest_of(unsigned char digest[32], const struct sr_order_line *o)
 {
 	if (o->type == SR_ECDSA_SHA256)
 		cr_assert_eq(sr_verify_sha256(digest, o->body, o->body_bytes), 0);
@@ -300,11 +300,11 @@ static void digest_of(unsigned char digest[32], const struct sr_order *o)
 }
 
 /* The order whose id differs from @id behind the last slash. */
-static const struct sr_order *sibling(const struct sr_orders *orders, const char *id,
+static const struct sr_order_line *sibling(const struct sr_orders *orders, const char *id,
 				      const char *last)
 {
 	char name[SR_ORDERS_ID_MAX + 64];
-	const struct sr_order *found;
+	const struct sr_order_line *found;
 
 	(void)snprintf(name, sizeof name, "%s", id);
 	(void)snprintf(strrchr(name, '/'), 64, "/%s", last);
@@ -313,7 +313,7 @@ static const struct sr_order *sibling(const struct sr_orders *orders, const char
 	return found;
 }
 
-static void ends_with(const struct sr_order *o, const unsigned char digest[32], const char *of)
+static void ends_with(const struct sr_order_line *o, const unsigned char digest[32], const char *of)
 {
 	cr_assert_geq(o->body_bytes, 32);
 	cr_assert_arr_eq(o->body + o->body_bytes - 32, digest, 32,
@@ -329,7 +329,7 @@ Test(example, steps_of_a_case_hash_into_one_another)
 
 	open_example(&orders);
 	for (uint32_t i = 0; i < orders.count; i++) {
-		const struct sr_order *o = &orders.list[i];
+		const struct sr_order_line *o = &orders.list[i];
 		const char *step = strrchr(o->id, '/') + 1;
 		unsigned char digest[32];
 
@@ -372,7 +372,7 @@ Test(example, venues_signatures_verify_over_its_lines)
 		const char *origin = json_string_value(json_object_get(entry, "origin"));
 		uint8_t recid = (uint8_t)json_integer_value(json_object_get(entry, "recovery_id"));
 		unsigned char digest[32], expected[32], sig[64], key[33];
-		const struct sr_order *o = find(&orders, id);
+		const struct sr_order_line *o = find(&orders, id);
 
 		cr_assert_not_null(o, "%s is not in the file", id);
 		cr_assert_eq(sr_orders_unhex(expected, hex, 64), 0);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_order.h"
 
-#define SR_VENUE_EXTERN(number, constant, name) extern const struct sr_venue sr_venue_##name;
-SR_VENUES(SR_VENUE_EXTERN)
-
 #define SR_VENUE_ROW(number, constant, name) &sr_venue_##name,
 static const struct sr_venue *const venues[] = { SR_VENUES(SR_VENUE_ROW) NULL };
 

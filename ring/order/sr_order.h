@@ -205,6 +205,11 @@ struct sr_venue {
 
 SR_BEGIN_DECLS
 
+/* The venues themselves: sr_venue_hyperliquid ... */
+#define SR_VENUE_DECLARED(number, constant, name) extern const struct sr_venue sr_venue_##name;
+SR_VENUES(SR_VENUE_DECLARED)
+#undef SR_VENUE_DECLARED
+
 /* sr_venue_find - by type; NULL when there is none. */
 const struct sr_venue *sr_venue_find(uint32_t type);
 
