@@ -6,7 +6,8 @@
  * server. From then on each of its packets is one whole message (sr_relay.h) and goes
  * to the signer on a stream connection of this conversation, and what comes back is cut
  * into whole messages, one packet each. When either side hangs up, so does the other
- * connection, after what the signer has said in whole was delivered.
+ * connection: what the signer has said in whole is delivered first, what a client has
+ * said and not waited for may be dropped.
  *
  * Nothing is queued: a conversation holds one message each way, and reads the next one
  * when that has gone. Nobody is connected to before the client's first message is

@@ -521,6 +521,28 @@ static void hang_up_of_either_side_ends_both(void)
 	stop();
 }
 
+/* Also when the agent has no room to read that he has. */
+static void client_that_leaves_with_messages_under_way_is_noticed(void)
+{
+	uint64_t begin_ns;
+	int sock;
+	int fd;
+
+	start(NULL);
+	sock = client_new();
+	client_say(sock, KIND_ANY, 48, 7);
+	fd = signer_accept();
+	signer_hear(fd, KIND_ANY, 48, 7);
+	MP_CHECK(fill(sock) > 1, "there was no room for two messages");
+	begin_ns = sr_now_ns();
+	(void)close(sock);
+	await_counter("conversations", 0);
+	MP_CHECK(sr_now_ns() - begin_ns < DEADLINE_NS / 2, "only its time has ended it");
+	(void)close(fd);
+	good_conversation(1);
+	stop();
+}
+
 /* The last word of a signer that takes no more, to a client that goes on talking. */
 static void last_word_comes_through(void)
 {
@@ -830,6 +852,8 @@ int main(int argc, char **argv)
 		{ "slow_reader_disturbs_nobody", slow_reader_disturbs_nobody, 0 },
 		{ "held_up_conversation_costs_no_time", held_up_conversation_costs_no_time, 0 },
 		{ "hang_up_of_either_side_ends_both", hang_up_of_either_side_ends_both, 0 },
+		{ "client_that_leaves_with_messages_under_way_is_noticed",
+		  client_that_leaves_with_messages_under_way_is_noticed, 0 },
 		{ "last_word_comes_through", last_word_comes_through, 0 },
 		{ "killed_signer_hangs_up", killed_signer_hangs_up, 0 },
 		{ "absent_signer_is_told_at_once_and_charged_to_nobody",
