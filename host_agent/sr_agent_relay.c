@@ -38,6 +38,9 @@ struct talk {
 	int place;      /* in the table of users */
 	uint64_t until_ns;
 	bool charged;
+	bool is_operator;
+	bool begun;
+	uint32_t sealed; /* messages of the signer */
 	bool connected; /* else on the way */
 	bool deaf;      /* the signer takes no more, and may have said why */
 	bool over;      /* freed behind the events, some of which may be its own */
@@ -210,6 +213,9 @@ static int take_packet(struct sr_agent_relay *r, struct talk *t)
 		return -EPROTO;
 	}
 	t->up.bytes = t->up.got = (size_t)n;
+	if (sr_get32(t->up.data + 4) == SR_RELAY_BEGIN && n >= (ssize_t)SR_RELAY_FLAGS + 2 &&
+	    sr_get16(t->up.data + SR_RELAY_FLAGS) == SR_RELAY_OPERATOR)
+		t->is_operator = true;
 	return 0;
 }
 
@@ -339,9 +345,16 @@ static int receive_down(struct sr_agent_relay *r, struct talk *t)
 /* The signer is believed: what its word opens here is nothing but patience. */
 static void note_kind(struct sr_agent_relay *r, struct talk *t)
 {
-	if (sr_get32(t->down.data + 4) != SR_RELAY_BEGUN || !t->charged)
+	uint32_t kind = sr_get32(t->down.data + 4);
+
+	if (kind == SR_RELAY_BEGUN)
+		t->begun = true;
+	else if (kind == SR_RELAY_SEALED)
+		t->sealed++;
+	if (!t->begun)
 		return;
-	forgive(r, t);
+	if (!t->is_operator || t->sealed > 1)
+		forgive(r, t);
 	t->until_ns = sr_now_ns() + SR_AGENT_BEGUN_NS;
 }
 

@@ -12,12 +12,14 @@
  * Nothing is queued: a conversation holds one message each way, and reads the next one
  * when that has gone. Nobody is connected to before the client's first message is
  * known to be one. A conversation has SR_AGENT_TALK_NS until the signer says BEGUN, and
- * SR_AGENT_BEGUN_NS from then on: an operator's may wait for people.
+ * SR_AGENT_BEGUN_NS from then and each later word of the signer on: an operator's may
+ * wait for people, and how long is the signer's to say.
  *
  * How many a user may have, and how often his may fail: sr_agent_users.h. A
  * conversation is charged with its client's first message, whatever that asks for,
- * because the signer has work with each and charges its own, common account. BEGUN gives
- * it back, and so does a signer that could not be reached; all other ends lose it.
+ * because the signer has work with each and charges its own, common account. It gets
+ * that back when the conversation has come to something (sr_relay.h), or when the signer
+ * could not be reached; all other ends lose it.
  *
  * It has an epoll instance of its own, whose descriptor the attach thread watches.
  * Nothing here blocks. One thread's own.
@@ -35,7 +37,7 @@
 struct sr_agent_relay_counters {
 	uint64_t conversations; /* open now */
 	uint64_t relayed;       /* messages, both ways */
-	uint64_t failed;        /* conversations that ended before BEGUN, charged */
+	uint64_t failed;        /* conversations that came to nothing, charged */
 	uint64_t refused;       /* that were not carried: too many had failed */
 	uint64_t crowded;       /* that were not carried: too many were open */
 	uint64_t unreachable;   /* times that the signer could not be connected to */

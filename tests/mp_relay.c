@@ -717,6 +717,61 @@ static void only_failures_are_charged_to_their_user(void)
 	stop();
 }
 
+/* Conversations with @results sealed words of the signer, until one is refused. */
+static uint32_t operators_until_refused(uint32_t results, uint32_t most)
+{
+	uint32_t n;
+
+	for (n = 0; n < most; n++) {
+		unsigned char m[352];
+		int sock = client_new();
+		struct pollfd p[2] = { { .fd = sock, .events = POLLIN },
+				       { .fd = listener, .events = POLLIN } };
+		int fd;
+
+		make(m, SR_RELAY_BEGIN, sizeof m, 1);
+		sr_put16(m + SR_RELAY_FLAGS, SR_RELAY_OPERATOR);
+		client_send(sock, m, sizeof m);
+		MP_CHECK(poll(p, 2, (int)(MP_BOUND_NS / SR_NS_PER_MS)) > 0, "nothing happens");
+		if (!p[1].revents) {
+			MP_EQ(raw_refusal(sock), SR_REFUSED_BUSY, "code of a refusal");
+			break;
+		}
+		fd = signer_accept();
+		MP_EQ(recv(fd, m, sizeof m, MSG_WAITALL), sizeof m, "bytes of BEGIN");
+		signer_say(fd, SR_RELAY_BEGUN, 232, 1);
+		client_hear(sock, SR_RELAY_BEGUN, 232, 1);
+		for (uint32_t i = 0; i < results; i++) {
+			signer_say(fd, SR_RELAY_SEALED, 100, i);
+			client_hear(sock, SR_RELAY_SEALED, 100, i);
+		}
+		(void)close(sock);
+		signer_hung_up(fd);
+	}
+	return n;
+}
+
+/* Anybody can have the signer say BEGUN to an operator, and then one sealed word. */
+static void operator_is_no_operator_before_the_signer_says_more(void)
+{
+	static const char *const args[] = { "--setup-failures-max", "5", "--setup-failures-rate",
+					    "1", NULL };
+
+	for (uint32_t results = 0; results < 3; results++) {
+		uint64_t begin_ns;
+		uint32_t n;
+
+		start(args);
+		begin_ns = sr_now_ns();
+		n = operators_until_refused(results, 50);
+		MP_CHECK(results > 1 ? n == 50 :
+				       n >= 5 && n <= 6 + (sr_now_ns() - begin_ns) / SR_NS_PER_S,
+			 "%u conversations with %u sealed words, where 5 failures are allowed", n,
+			 results);
+		stop();
+	}
+}
+
 static void foreign_user(void *arg)
 {
 	int sock;
@@ -860,6 +915,8 @@ int main(int argc, char **argv)
 		  absent_signer_is_told_at_once_and_charged_to_nobody, 0 },
 		{ "only_failures_are_charged_to_their_user",
 		  only_failures_are_charged_to_their_user, 0 },
+		{ "operator_is_no_operator_before_the_signer_says_more",
+		  operator_is_no_operator_before_the_signer_says_more, 0 },
 		{ "foreign_user_has_no_conversation_and_cannot_fill_the_log",
 		  foreign_user_has_no_conversation_and_cannot_fill_the_log, 0 },
 		{ "user_has_half_of_all_conversations", user_has_half_of_all_conversations, 0 },

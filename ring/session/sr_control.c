@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_control.h"
+#include "sr_relay.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -53,6 +54,19 @@ enum {
 #define GRANT_RESERVED_BYTES (GRANT_TICKET - GRANT_RESERVED)
 #define ROLE_TRADER 1u
 #define ROLE_OPERATOR 2u
+
+/* What an agent reads of a message that it relays. */
+SR_STATIC_ASSERT((int)AT_KIND == 4 && (int)AT_BEGIN_FLAGS == (int)SR_RELAY_FLAGS &&
+			 BEGIN_OPERATOR == SR_RELAY_OPERATOR,
+		 "relay ABI");
+SR_STATIC_ASSERT(SR_CONTROL_HEADER_BYTES == SR_RELAY_HEADER_BYTES &&
+			 SR_CONTROL_BYTES_MAX == SR_RELAY_BYTES_MAX,
+		 "relay ABI");
+SR_STATIC_ASSERT((int)SR_CONTROL_BEGIN == (int)SR_RELAY_BEGIN &&
+			 (int)SR_CONTROL_BEGUN == (int)SR_RELAY_BEGUN &&
+			 (int)SR_CONTROL_REFUSED == (int)SR_RELAY_REFUSED &&
+			 (int)SR_CONTROL_SEALED == (int)SR_RELAY_SEALED,
+		 "relay ABI");
 #define VERSION_BYTES 2u
 
 SR_STATIC_ASSERT(AT_TERMS + TERMS_BYTES == SR_DOCUMENT_HEADER_BYTES, "control ABI");
