@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <openssl/bn.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/objects.h>
 #include <openssl/sha.h>
@@ -23,6 +24,43 @@
 #define FOLDER "tests/vectors/nitro/"
 #define ROOM (SR_ATTEST_BYTES_MAX + 64)
 #define NOW 1796000000000u /* any time will do for the mock */
+
+/* OpenSSL's allocations: after so many there is one that fails, and all behind it. */
+static long allocations_left = -1;
+
+static bool allocation_fails(void)
+{
+	if (allocations_left > 0)
+		allocations_left--;
+	return allocations_left == 0;
+}
+
+static void *crypto_malloc(size_t bytes, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return allocation_fails() ? NULL : malloc(bytes);
+}
+
+static void *crypto_realloc(void *mem, size_t bytes, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return allocation_fails() ? NULL : realloc(mem, bytes);
+}
+
+static void crypto_free(void *mem, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	free(mem);
+}
+
+/* Before anything of OpenSSL's is called. */
+__attribute__((constructor)) static void watch_allocations(void)
+{
+	(void)CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free);
+}
 
 struct bytes {
 	size_t bytes;
@@ -1263,4 +1301,36 @@ Test(attest_ctl, a_time_may_have_a_fraction_and_an_offset)
 		     1);
 	cr_assert_not_null(strstr(printed, "judged at   2024-11-14T23:46:29.456Z"));
 	cr_assert_not_null(strstr(printed, "debug mode, where its console is open"));
+}
+
+/* Whoever has no memory left is not told that the signer is an impostor. In one place in
+ * twenty OpenSSL keeps the cause to itself, and then it is: never that all is well. */
+Test(nitro, out_of_memory_is_not_a_bad_certificate)
+{
+	struct sr_attest_root root = aws();
+	json_t *index = nitro_index(), *entry = json_array_get(index, 0);
+	struct bytes b = loaded(text_of(entry, "file"));
+	uint64_t now_ms = made_at(entry);
+	static struct sr_attest_doc doc;
+	long told = 0, kept = 0;
+
+	assert_code(judge(&b, &root, now_ms, NULL), SR_ATTEST_OK);
+	for (long left = 1;; left += 1 + left / 64) {
+		enum sr_attest_code code;
+		bool failed;
+
+		allocations_left = left;
+		code = sr_attest_document(&doc, b.data, b.bytes, &root, now_ms, NULL);
+		failed = allocations_left == 0;
+		allocations_left = -1;
+		cr_assert_eq(ERR_peek_error(), 0);
+		if (!failed)
+			break;
+		cr_assert_neq(code, SR_ATTEST_OK);
+		cr_assert_neq(code, SR_ATTEST_ROOT);
+		told += code == SR_ATTEST_NO_MEMORY;
+		kept += code != SR_ATTEST_NO_MEMORY;
+	}
+	cr_assert(told > 100 && kept <= told / 20, "%ld of %ld", kept, told + kept);
+	json_decref(index);
 }

@@ -53,8 +53,7 @@ int sr_attest_root_parse(struct sr_attest_root *root, const void *file, size_t f
 	if (cert && !second)
 		der_bytes = i2d_X509(cert, &der);
 	if (der_bytes > 0 && der_bytes <= (int)SR_ATTEST_CERT_BYTES_MAX) {
-		(void)SHA256(der, (size_t)der_bytes, root->sha256);
-		ret = 0;
+		ret = SHA256(der, (size_t)der_bytes, root->sha256) ? 0 : -EINVAL;
 	}
 	OPENSSL_free(der);
 	X509_free(second);
@@ -109,6 +108,8 @@ static enum sr_attest_code check_alone(X509 *cert, long below, bool leaf)
 	uint32_t usage = X509_get_key_usage(cert);
 	long path = X509_get_pathlen(cert);
 
+	if (flags & EXFLAG_NO_FINGERPRINT) /* any bytes have one: there was no memory for it */
+		return SR_ATTEST_NO_MEMORY;
 	if (X509_get_version(cert) != X509_VERSION_3 || flags & EXFLAG_INVALID)
 		return SR_ATTEST_CERT_FORM;
 	if (!p384_point(cert) || !X509_get0_pubkey(cert))
@@ -161,6 +162,12 @@ static enum sr_attest_code narrow(struct sr_attest_chain *chain, const X509 *cer
 	return SR_ATTEST_OK;
 }
 
+/* The cause of a failure is the oldest error: what it led to lies upon it. */
+static bool out_of_memory(void)
+{
+	return ERR_GET_REASON(ERR_peek_error()) == ERR_R_MALLOC_FAILURE;
+}
+
 /* From the root downward: a certificate is looked at only below one that is good. */
 static enum sr_attest_code verify(struct sr_attest_chain *chain, const struct sr_attest_view *certs,
 				  size_t count)
@@ -189,14 +196,15 @@ static enum sr_attest_code verify(struct sr_attest_chain *chain, const struct sr
 }
 
 /* Of hashes, which have one length, or two chains could be cut from the same bytes. */
-static void hash_chain(unsigned char hash[SR_ATTEST_HASH_BYTES], const struct sr_attest_view *certs,
+static bool hash_chain(unsigned char hash[SR_ATTEST_HASH_BYTES], const struct sr_attest_view *certs,
 		       size_t count)
 {
 	unsigned char all[SR_ATTEST_CERTS_MAX][SR_ATTEST_HASH_BYTES];
 
 	for (size_t i = 0; i < count; i++)
-		(void)SHA256(certs[i].data, certs[i].bytes, all[i]);
-	(void)SHA256(all[0], count * SR_ATTEST_HASH_BYTES, hash);
+		if (!SHA256(certs[i].data, certs[i].bytes, all[i]))
+			return false;
+	return SHA256(all[0], count * SR_ATTEST_HASH_BYTES, hash);
 }
 
 static const struct sr_attest_chain *cache_find(const struct sr_attest_cache *cache,
@@ -219,37 +227,51 @@ static void cache_keep(struct sr_attest_cache *cache, const struct sr_attest_cha
 	cache->next = at + 1;
 }
 
+static enum sr_attest_code judge(struct sr_attest_chain *chain, const struct sr_attest_view *certs,
+				 size_t count, const struct sr_attest_root *root,
+				 struct sr_attest_cache *cache)
+{
+	unsigned char hash[SR_ATTEST_HASH_BYTES];
+	const struct sr_attest_chain *known;
+	enum sr_attest_code code;
+
+	if (!SHA256(certs[0].data, certs[0].bytes, hash))
+		return SR_ATTEST_NO_MEMORY;
+	if (memcmp(hash, root->sha256, sizeof hash))
+		return SR_ATTEST_ROOT;
+	if (!cache)
+		return verify(chain, certs, count);
+
+	if (!hash_chain(hash, certs, count))
+		return SR_ATTEST_NO_MEMORY;
+	known = cache_find(cache, hash);
+	if (known) {
+		*chain = *known;
+		return SR_ATTEST_OK;
+	}
+	code = verify(chain, certs, count);
+	if (code == SR_ATTEST_OK)
+		cache_keep(cache, chain, hash);
+	return code;
+}
+
 enum sr_attest_code sr_attest_chain_verify(struct sr_attest_chain *out,
 					   const struct sr_attest_view *certs, size_t count,
 					   const struct sr_attest_root *root,
 					   struct sr_attest_cache *cache)
 {
-	unsigned char hash[SR_ATTEST_HASH_BYTES];
-	const struct sr_attest_chain *known;
 	struct sr_attest_chain chain;
 	enum sr_attest_code code;
+	bool quiet = ERR_peek_error() == 0; /* else the caller's errors hide the cause */
 
 	if (count < 2 || count > SR_ATTEST_CERTS_MAX)
 		return SR_ATTEST_CERTS;
-	(void)SHA256(certs[0].data, certs[0].bytes, hash);
-	if (memcmp(hash, root->sha256, sizeof hash))
-		return SR_ATTEST_ROOT;
-
-	if (cache) {
-		hash_chain(hash, certs, count);
-		known = cache_find(cache, hash);
-		if (known) {
-			*out = *known;
-			return SR_ATTEST_OK;
-		}
-	}
 	(void)ERR_set_mark();
-	code = verify(&chain, certs, count);
+	code = judge(&chain, certs, count, root, cache);
+	if (code != SR_ATTEST_OK && quiet && out_of_memory())
+		code = SR_ATTEST_NO_MEMORY;
 	(void)ERR_pop_to_mark();
-	if (code != SR_ATTEST_OK)
-		return code;
-	if (cache)
-		cache_keep(cache, &chain, hash);
-	*out = chain;
-	return SR_ATTEST_OK;
+	if (code == SR_ATTEST_OK)
+		*out = chain;
+	return code;
 }
