@@ -7,17 +7,6 @@ struct request {
 	struct sr_sign_request what;
 };
 
-bool sr_all_zero(const unsigned char *p, size_t bytes)
-{
-	uint64_t any = 0;
-
-	for (; bytes >= 8; bytes -= 8, p += 8)
-		any |= sr_get64(p);
-	for (; bytes; bytes--, p++)
-		any |= *p;
-	return any == 0;
-}
-
 static int parse_request(struct request *request, const unsigned char *body, uint32_t slot_bytes)
 {
 	uint32_t room = sr_body_bytes_max(slot_bytes);

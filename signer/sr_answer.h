@@ -48,9 +48,6 @@ void sr_answer_deny(struct sr_answer *answer, enum sr_policy policy);
 void sr_answer_put(unsigned char body[SR_CMP_BODY_BYTES], const struct sr_answer *answer,
 		   uint64_t accepted);
 
-/* sr_all_zero - of what must be: padding, and header bytes without a meaning. */
-bool sr_all_zero(const unsigned char *p, size_t bytes);
-
 SR_END_DECLS
 
 #endif /* SR_ANSWER_H */

@@ -35,7 +35,7 @@ enum sr_refusal sr_gate_operator_seat(struct sr_gate *gate, struct sr_gate_talk 
 	uint32_t free = 0;
 	struct sr_gate_desk *desk;
 
-	if (!sr_control_zeros(gate->payload, SR_REQUEST_BYTES))
+	if (!sr_all_zero(gate->payload, SR_REQUEST_BYTES))
 		return SR_REFUSAL_REQUEST;
 	while (free < gate->config.limits.operators_max && gate->desks[free].taken)
 		free++;

@@ -284,7 +284,7 @@ static int take_key(struct sr_vault *v, const struct sr_command *command)
 	ret = sr_command_generate_get(&generate, command->body);
 	if (ret)
 		return -EINVAL;
-	if (sr_control_zeros(generate.recipient, sizeof generate.recipient))
+	if (sr_all_zero(generate.recipient, sizeof generate.recipient))
 		return -EBADMSG;
 	return make_key(v,
 			command->kind == SR_COMMAND_ROTATE ? SR_TASK_KEY_ROTATE : SR_TASK_KEY_ADD,

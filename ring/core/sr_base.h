@@ -162,6 +162,18 @@ static inline void sr_put64(void *p, uint64_t v)
 	memcpy(p, &v, sizeof v);
 }
 
+/* Of what must be: padding, reserved bytes. Time depends on the length alone. */
+static inline bool sr_all_zero(const unsigned char *p, size_t bytes)
+{
+	uint64_t any = 0;
+
+	for (; bytes >= 8; bytes -= 8, p += 8)
+		any |= sr_get64(p);
+	for (; bytes; bytes--, p++)
+		any |= *p;
+	return any == 0;
+}
+
 static inline bool sr_is_pow2(uint64_t v)
 {
 	return v != 0 && (v & (v - 1)) == 0;

@@ -369,10 +369,23 @@ enum sr_attest_code sr_attest_document(struct sr_attest_doc *out, const unsigned
 	return SR_ATTEST_OK;
 }
 
-static bool matches(const struct sr_attest_doc *doc, const struct sr_attest_image *image)
+/* The registers that an image names. */
+static uint32_t registers(const struct sr_attest_image *image)
 {
-	bool same = sr_equal(doc->pcr[0], image->pcr0, SR_ATTEST_PCR_BYTES);
+	return 1u << 0 | 1u << 1 | 1u << 2 | (image->with_pcr3 ? 1u << 3 : 0) |
+	       (image->with_pcr8 ? 1u << 8 : 0);
+}
 
+static bool has_registers(const struct sr_attest_doc *doc, const struct sr_attest_image *image)
+{
+	return (doc->pcr_mask & registers(image)) == registers(image);
+}
+
+bool sr_attest_image_match(const struct sr_attest_doc *doc, const struct sr_attest_image *image)
+{
+	bool same = has_registers(doc, image);
+
+	same &= sr_equal(doc->pcr[0], image->pcr0, SR_ATTEST_PCR_BYTES);
 	same &= sr_equal(doc->pcr[1], image->pcr1, SR_ATTEST_PCR_BYTES);
 	same &= sr_equal(doc->pcr[2], image->pcr2, SR_ATTEST_PCR_BYTES);
 	same &= !image->with_pcr3 || sr_equal(doc->pcr[3], image->pcr3, SR_ATTEST_PCR_BYTES);
@@ -385,8 +398,7 @@ static enum sr_attest_code accept_image(const struct sr_attest_doc *doc,
 					const struct sr_attest_expect *expect)
 {
 	static const unsigned char zero[SR_ATTEST_PCR_BYTES];
-	uint32_t needed = 1u << 0 | 1u << 1 | 1u << 2;
-	uint32_t complete = 0; /* images whose registers are all there */
+	bool complete = false; /* an image's registers are all there */
 	bool found = false;
 
 	if (doc->pcr_mask & 1u && sr_equal(doc->pcr[0], zero, sizeof zero))
@@ -395,13 +407,8 @@ static enum sr_attest_code accept_image(const struct sr_attest_doc *doc,
 	    expect->image_count > SR_ATTEST_IMAGES_MAX)
 		return SR_ATTEST_NO_IMAGES;
 	for (size_t i = 0; i < expect->image_count; i++) {
-		const struct sr_attest_image *image = &expect->images[i];
-		uint32_t mask = needed | (image->with_pcr3 ? 1u << 3 : 0) |
-				(image->with_pcr8 ? 1u << 8 : 0);
-		bool there = (doc->pcr_mask & mask) == mask;
-
-		complete += there;
-		found |= matches(doc, image) & there;
+		complete |= has_registers(doc, &expect->images[i]);
+		found |= sr_attest_image_match(doc, &expect->images[i]);
 	}
 	if (!complete)
 		return SR_ATTEST_PCR_ABSENT;

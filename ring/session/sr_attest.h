@@ -231,6 +231,10 @@ SR_WARN_UNUSED enum sr_attest_code sr_attest_accept(const struct sr_attest_doc *
 						    struct sr_attest_nonce *nonce,
 						    uint64_t now_unix_ms);
 
+/* sr_attest_image_match - are the registers that @image names all there, and the same?
+ * In constant time but for which they are. */
+bool sr_attest_image_match(const struct sr_attest_doc *doc, const struct sr_attest_image *image);
+
 SR_END_DECLS
 
 #endif /* SR_ATTEST_H */

@@ -186,14 +186,6 @@ static void put_version(unsigned char *out)
 	memset(out + AT_RESERVED, 0, 6);
 }
 
-bool sr_control_zeros(const unsigned char *data, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		if (data[i])
-			return false;
-	return true;
-}
-
 /* The version first: another one may mean something by what is reserved in ours. */
 static int judge_version(const struct sr_control *message, uint32_t kind, size_t reserved_bytes)
 {
@@ -201,7 +193,7 @@ static int judge_version(const struct sr_control *message, uint32_t kind, size_t
 		return -EPROTO;
 	if (sr_get16(message->data + AT_VERSION) != SR_CONTROL_VERSION)
 		return -EPROTONOSUPPORT;
-	return sr_control_zeros(message->data + AT_RESERVED, reserved_bytes) ? 0 : -EPROTO;
+	return sr_all_zero(message->data + AT_RESERVED, reserved_bytes) ? 0 : -EPROTO;
 }
 
 uint32_t sr_control_attest_put(unsigned char out[SR_ATTEST_MESSAGE_BYTES],
@@ -300,7 +292,7 @@ int sr_control_begin_get(struct sr_control_begin *begin, const unsigned char **n
 		return ret;
 	flags = sr_get16(in + AT_BEGIN_FLAGS);
 	if (flags > BEGIN_OPERATOR || sr_get32(in + AT_BEGIN_RESERVED) ||
-	    (flags != BEGIN_HAS_TICKET && !sr_control_zeros(in + AT_BEGIN_TICKET, SR_TICKET_BYTES)))
+	    (flags != BEGIN_HAS_TICKET && !sr_all_zero(in + AT_BEGIN_TICKET, SR_TICKET_BYTES)))
 		return -EPROTO;
 
 	begin->has_ticket = flags == BEGIN_HAS_TICKET;
@@ -390,7 +382,7 @@ int sr_grant_get(struct sr_grant *grant, const unsigned char in[SR_GRANT_BYTES])
 {
 	uint32_t flags = sr_get32(in + GRANT_FLAGS);
 
-	if (flags & ~GRANT_HAS_TICKET || !sr_control_zeros(in + GRANT_RESERVED, GRANT_RESERVED_BYTES))
+	if (flags & ~GRANT_HAS_TICKET || !sr_all_zero(in + GRANT_RESERVED, GRANT_RESERVED_BYTES))
 		return -EPROTO;
 	grant->depth_max = sr_get32(in + GRANT_DEPTH);
 	grant->slot_bytes_max = sr_get32(in + GRANT_SLOT);

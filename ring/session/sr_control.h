@@ -234,13 +234,11 @@ const unsigned char *sr_control_begun_get(const struct sr_control *message);
 uint32_t sr_control_refused_put(unsigned char out[SR_REFUSED_BYTES], enum sr_refusal code);
 SR_WARN_UNUSED int sr_control_refused_get(uint32_t *code, const struct sr_control *message);
 
-/* Payloads. The _get ones return 0 or -EPROTO; the room is exact, as are they. */
+/* Payloads. The _get ones return 0 or -EPROTO; the room is exact, as are they. An
+ * operator's request and grant are zeros. */
 void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES], const struct sr_session_request *request);
 SR_WARN_UNUSED int sr_session_request_get(struct sr_session_request *request,
 				  const unsigned char in[SR_REQUEST_BYTES]);
-
-/* An operator's request and grant are zeros. */
-bool sr_control_zeros(const unsigned char *data, size_t bytes);
 
 void sr_grant_put(unsigned char out[SR_GRANT_BYTES], const struct sr_grant *grant);
 SR_WARN_UNUSED int sr_grant_get(struct sr_grant *grant, const unsigned char in[SR_GRANT_BYTES]);

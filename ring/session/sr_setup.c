@@ -60,8 +60,8 @@ static bool config_valid(const struct sr_setup_config *c)
 	       expect->image_count <= SR_ATTEST_IMAGES_MAX &&
 	       (expect->manifest_hash || expect->manifest_version_min || c->is_operator) &&
 	       !(c->is_operator && c->ticket) && c->s && c->ephemeral &&
-	       !sr_control_zeros(c->ephemeral, SR_NOISE_KEY_BYTES) &&
-	       !sr_control_zeros(c->nonce, sizeof c->nonce) && (c->token[0] || c->token[1]) &&
+	       !sr_all_zero(c->ephemeral, SR_NOISE_KEY_BYTES) &&
+	       !sr_all_zero(c->nonce, sizeof c->nonce) && (c->token[0] || c->token[1]) &&
 	       (c->token[0] != before[0] || c->token[1] != before[1]);
 }
 
@@ -200,18 +200,6 @@ enum sr_setup_code sr_setup_start(struct sr_setup *setup, unsigned char *out, si
 
 /* ---- the document ---- */
 
-/* Is this entry of the list the one that an accepted document matched? */
-static bool matches(const struct sr_attest_image *image, const struct sr_attest_doc *doc)
-{
-	return sr_equal(image->pcr0, doc->pcr[0], sizeof image->pcr0) &&
-	       sr_equal(image->pcr1, doc->pcr[1], sizeof image->pcr1) &&
-	       sr_equal(image->pcr2, doc->pcr[2], sizeof image->pcr2) &&
-	       (!image->with_pcr3 || (doc->pcr_mask >> 3 & 1u &&
-				      sr_equal(image->pcr3, doc->pcr[3], sizeof image->pcr3))) &&
-	       (!image->with_pcr8 || (doc->pcr_mask >> 8 & 1u &&
-				      sr_equal(image->pcr8, doc->pcr[8], sizeof image->pcr8)));
-}
-
 /* What a ticket will need to know of it. */
 static void keep(struct sr_setup_ticket *next, const struct sr_attest_doc *doc,
 		 const struct sr_terms *terms, const struct sr_setup_expect *expect)
@@ -221,7 +209,7 @@ static void keep(struct sr_setup_ticket *next, const struct sr_attest_doc *doc,
 	next->attested_ms = doc->timestamp_ms;
 	memcpy(next->signer, doc->public_key.data, sizeof next->signer);
 	for (size_t i = 0; i < expect->image_count; i++)
-		if (matches(&expect->images[i], doc)) {
+		if (sr_attest_image_match(doc, &expect->images[i])) {
 			next->image = expect->images[i];
 			return;
 		}
@@ -289,7 +277,7 @@ static bool grant_makes_sense(const struct sr_setup *setup)
 	const struct sr_grant *grant = &setup->result.grant;
 
 	if (setup->begin.is_operator)
-		return sr_control_zeros(setup->grant, sizeof setup->grant);
+		return sr_all_zero(setup->grant, sizeof setup->grant);
 	return grant->depth_max >= request->depth && grant->slot_bytes_max >= request->slot_bytes &&
 	       grant->sessions_max >= 1;
 }
