@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_ctl_attest.h"
 
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <openssl/bio.h>
@@ -9,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sr_attest.h"
+#include "sr_ctl_file.h"
 
 enum { EXIT_GOOD = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
@@ -182,28 +181,13 @@ static bool take_rfc3339(uint64_t *at_ms, const char *text)
 	return true;
 }
 
-static bool take_number(uint64_t *out, const char *text, uint64_t max)
-{
-	uint64_t value = 0;
-
-	if (!*text || strlen(text) > 15)
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		value = value * 10 + (uint64_t)(*text - '0');
-	}
-	*out = value;
-	return value <= max;
-}
-
 static bool take_time(uint64_t *at_ms, const char *text)
 {
 	uint64_t seconds;
 
 	if (take_rfc3339(at_ms, text))
 		return true;
-	if (!take_number(&seconds, text, YEAR_9999_SECONDS))
+	if (!sr_ctl_number_take(&seconds, text, YEAR_9999_SECONDS))
 		return false;
 	*at_ms = seconds * 1000;
 	return true;
@@ -239,7 +223,7 @@ static int take_option(struct options *o, int letter, const char *value)
 			       0 :
 			       fail_usage("--user-data wants hexadecimal digits, once");
 	case 'm':
-		return take_number(&o->age_s, value, YEAR_9999_SECONDS) ?
+		return sr_ctl_number_take(&o->age_s, value, YEAR_9999_SECONDS) ?
 			       0 :
 			       fail_usage("--max-age wants a number of seconds");
 	default:
@@ -274,31 +258,6 @@ static int parse_options(struct options *o, int argc, char **argv)
 		if (o->pcr[i].given != (o->pcr[0].given || o->pcr[3].given || o->pcr[4].given))
 			return fail_usage("an image is PCR 0, 1 and 2: give all three");
 	return 0;
-}
-
-/* Fills at most @room bytes; more in the file is an error. Returns them, or -errno. */
-static ssize_t read_file(const char *path, unsigned char *data, size_t room)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = 0;
-	size_t bytes = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (bytes < room) {
-		got = read(fd, data + bytes, room - bytes);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		bytes += (size_t)got;
-	}
-	if (got < 0)
-		got = -errno;
-	(void)close(fd);
-	if (got < 0)
-		return got;
-	return bytes == room ? -EFBIG : (ssize_t)bytes;
 }
 
 /* ---- the document in words ---- */
@@ -399,7 +358,9 @@ static int load_root(struct sr_attest_root *root, const struct options *o)
 		sr_attest_root_aws(root);
 		return 0;
 	}
-	bytes = read_file(o->root, file, sizeof file);
+	bytes = sr_ctl_file_read(o->root, file, sizeof file);
+	if (bytes == (ssize_t)sizeof file)
+		bytes = -EFBIG;
 	if (bytes < 0) {
 		fprintf(stderr, "sigringctl attest: cannot read %s: %s\n", o->root,
 			strerror((int)-bytes));
@@ -510,9 +471,7 @@ static int run_verify(int argc, char **argv)
 
 	if (ret)
 		return ret;
-	bytes = read_file(options.file, document, sizeof document);
-	if (bytes == -EFBIG)
-		bytes = sizeof document;
+	bytes = sr_ctl_file_read(options.file, document, sizeof document);
 	if (bytes < 0) {
 		fprintf(stderr, "sigringctl attest: cannot read %s: %s\n", options.file,
 			strerror((int)-bytes));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sr_ctl_file.h"
 #include "sr_digits.h"
 #include "sr_heap.h"
 #include "sr_manifest.h"
@@ -98,27 +99,13 @@ static int fail_usage(const char *text)
 
 /* ---- files ---- */
 
-/* At most @room bytes; a longer file is cut there, and its length tells. */
+/* A longer file is cut, and its length tells. */
 static int read_file(const char *path, char *text, size_t *bytes, size_t room)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = 0;
+	ssize_t got = sr_ctl_file_read(path, text, room);
 
-	*bytes = 0;
-	if (fd < 0)
-		return fail_file(path, strerror(errno));
-	while (*bytes < room) {
-		got = read(fd, text + *bytes, room - *bytes);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		*bytes += (size_t)got;
-	}
-	if (got < 0)
-		(void)fail_file(path, strerror(errno));
-	(void)close(fd);
-	return got < 0 ? EXIT_FAILED : EXIT_DONE;
+	*bytes = got < 0 ? 0 : (size_t)got;
+	return got < 0 ? fail_file(path, strerror((int)-got)) : EXIT_DONE;
 }
 
 /* A manifest, with or without signatures, begins like one; a key file does not. */
@@ -414,21 +401,6 @@ static int run_check(struct work *work)
 
 /* ---- the command line ---- */
 
-static bool take_number(uint64_t *out, const char *text, uint64_t max)
-{
-	uint64_t value = 0;
-
-	if (!*text || strlen(text) > 16)
-		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		value = 10 * value + (uint64_t)(*text - '0');
-	}
-	*out = value;
-	return value != 0 && value <= max;
-}
-
 static int take_option(struct work *work, int letter, const char *value)
 {
 	switch (letter) {
@@ -448,11 +420,12 @@ static int take_option(struct work *work, int letter, const char *value)
 		work->after = value;
 		return 0;
 	case 'k':
-		return take_number(&work->k, value, SR_OPERATORS_MAX) ?
+		return sr_ctl_number_take(&work->k, value, SR_OPERATORS_MAX) && work->k ?
 			       0 :
 			       fail_usage("--k wants a number from 1 to 16");
 	default:
-		return take_number(&work->version_min, value, SR_MANIFEST_VERSION_MAX) ?
+		return sr_ctl_number_take(&work->version_min, value, SR_MANIFEST_VERSION_MAX) &&
+				       work->version_min ?
 			       0 :
 			       fail_usage("--min-version wants a version, 1 or more");
 	}
