@@ -9,15 +9,12 @@
  * What is checked is in agent_rig.h; and that a region is joined if its header is right
  * and only then.
  */
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-
 #define FUZZ_NAME "region"
 #define FUZZ_INPUT_BYTES 2048u
 #include "fuzz_main.h"
 
 #include "agent_rig.h"
+#include "fuzz_race.h"
 
 /* ---- what the signer says ---- */
 
@@ -282,52 +279,29 @@ static void join(uint8_t how)
 
 /* ---- a client that writes while the agent reads ---- */
 
-static struct racer {
-	sem_t start, stopped;
-	uint32_t stop, where;
-} racer;
+static uint32_t race_at; /* which session, and the number that it begins at */
 
-static void *race_main(void *arg)
+static void race_write(uint32_t round)
 {
-	(void)arg;
-	for (;;) {
-		while (sem_wait(&racer.start))
-			;
-		for (uint32_t i = 0; !sr_load32_relaxed(&racer.stop); i++) {
-			const struct flow *f = &rig.flows[racer.where & 1];
-			struct sr_slots slots = sr_region_slots(&rig.own[0], racer.where & 1);
-			uint64_t word = f->session.first + (racer.where >> 1) + i / 8 % DEPTH;
-			unsigned char *slot = sr_slot_at(&slots, word);
+	const struct flow *f = &rig.flows[race_at & 1];
+	struct sr_slots slots = sr_region_slots(&rig.own[0], race_at & 1);
+	uint64_t word = f->session.first + (race_at >> 1) + round / 8 % DEPTH;
+	unsigned char *slot = sr_slot_at(&slots, word);
 
-			sr_store_release((uint64_t *)(void *)slot, i & 7 ? word : word - DEPTH);
-			sr_store_relaxed((uint64_t *)(void *)(slot + SR_SUB_DEADLINE), i & 1);
-			sr_store_relaxed((uint64_t *)(void *)(slot + SR_SUB_KIND), i);
-		}
-		(void)sem_post(&racer.stopped);
-	}
-	return NULL;
+	sr_store_release((uint64_t *)(void *)slot, round & 7 ? word : word - DEPTH);
+	sr_store_relaxed((uint64_t *)(void *)(slot + SR_SUB_DEADLINE), round & 1);
+	sr_store_relaxed((uint64_t *)(void *)(slot + SR_SUB_KIND), round);
 }
 
-static void race_start(void)
+static void race_read(void)
 {
-	pthread_t thread;
-
-	require(sem_init(&racer.start, 0, 0) == 0 && sem_init(&racer.stopped, 0, 0) == 0,
-		"no semaphore");
-	require(pthread_create(&thread, NULL, race_main, NULL) == 0, "no thread");
-	(void)pthread_detach(thread);
+	rig_turn(64);
 }
 
 static void race(uint8_t how)
 {
-	racer.where = (how & 1) | (uint32_t)rig.flows[how & 1].seen << 1;
-	sr_store32_relaxed(&racer.stop, 0);
-	(void)sem_post(&racer.start);
-	(void)sched_yield();
-	rig_turn(64);
-	sr_store32_relaxed(&racer.stop, 1);
-	while (sem_wait(&racer.stopped))
-		;
+	race_at = (how & 1) | (uint32_t)rig.flows[how & 1].seen << 1;
+	fuzz_race(race_write, race_read);
 }
 
 /* ---- a run ---- */
@@ -387,10 +361,8 @@ static void step(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	if (!rig_agent) {
+	if (!rig_agent)
 		rig_start();
-		race_start();
-	}
 	rig.script = (struct script){ data, bytes };
 	rig_begin();
 	/* A short input seldom gets so far by itself. */
