@@ -159,7 +159,9 @@ static void scribble(uint8_t how)
 	const struct flow *f = &rig.flows[how >> 1 & 1];
 	struct sr_slots slots = sr_region_slots(&rig.own[0], how >> 1 & 1);
 
-	if (how & 1) {
+	if ((how & 3) == 3) {
+		base[rig_take8() % 64] ^= (unsigned char)(1u << (how >> 5));
+	} else if (how & 1) {
 		size_t at = (how & 4 ? rig_take16() : rig_take8()) % (bytes - 8);
 
 		sr_put64(base + at, how & 8 ? rig_take64() : (uint64_t)rig_take8() << (how >> 4));
