@@ -66,7 +66,7 @@ AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_note sr_agent_options
            sr_stream sr_stream_uring
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
            sr_tune_check sr_tune_record sr_tune_apply sr_tune_pin sr_tune_c2c sr_tune_jitter
-SHIM    := sr_getrandom sr_hazard sr_heap sr_refill sr_signer
+SHIM    := sr_getrandom sr_hazard sr_heap sr_porter sr_porter_loop sr_post sr_refill sr_signer sr_textfile sr_thread
 SERVE   := sr_serve sr_serve_main
 GROUND_enclave := sr_ground_enclave sr_nsm sr_nsm_message
 GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile
@@ -110,10 +110,10 @@ $(B)/sigring-tune: $(call objects,host_agent,sigring_tune) $(O_tune) $(O_host) $
 $(B)/sigring-tune: LIBS := $(L_core)
 $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave $(SERVE) $(GROUND_enclave)) $(O_shim) $(O_host) $(O_sealed) $(O_order) $(O_core)
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
-$(B)/sigring-signer: $(call objects,enclave_shim,sigring_signer $(SERVE) $(GROUND_host)) $(O_shim) $(O_host) $(O_signer) $(O_order) $(O_core)
+$(B)/sigring-signer: $(call objects,enclave_shim,sigring_signer $(SERVE) $(GROUND_host)) $(O_shim) $(O_host) $(O_signer) $(O_attest) $(O_order) $(O_core)
 $(B)/sigring-signer: LIBS := $(L_crypto) -lcbor $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) -lcbor $(L_agent) $(L_client)
-$(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local $(GROUND_host)) $(O_shim) $(O_agent) $(O_signer) $(O_order) $(O_core)
+$(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local $(GROUND_host)) $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_order) $(O_core)
 $(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson -lcbor $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a

@@ -12,6 +12,7 @@
 #include "sr_version.h"
 
 static struct sr_agent *running;
+static struct sr_porter *porter;
 static struct sr_agent_config config;
 static struct sr_signer_config signer_config;
 static bool only_check;
@@ -35,8 +36,10 @@ static struct sr_program program = {
 
 static void on_signal(int number)
 {
-	(void)number;
-	sr_agent_stop(running);
+	if (number == SIGHUP)
+		sr_porter_reload(porter);
+	else
+		sr_agent_stop(running);
 }
 
 static int check(void)
@@ -59,6 +62,14 @@ static int check(void)
 	return sr_host_check_end(&c);
 }
 
+/* Conversations stay in the process. */
+static int control_connect(void *arg)
+{
+	struct sr_signer *signer = arg;
+
+	return signer->porter ? sr_porter_connect(signer->porter) : -ECONNREFUSED;
+}
+
 static int start(struct sr_signer *signer, struct sr_reason *why)
 {
 	struct sr_transport *transport;
@@ -66,6 +77,8 @@ static int start(struct sr_signer *signer, struct sr_reason *why)
 
 	if (ret < 0)
 		return sr_reason_set(why, ret, "cannot make a port: %s", strerror(-ret));
+	config.control_connect = control_connect;
+	config.control_arg = signer;
 	return sr_agent_new(&running, &config, transport, why);
 }
 
@@ -99,13 +112,17 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.log = sr_program_log;
 	config.log_arg = &program;
-	sr_program_log(&program, SR_UNSEALED_NOTICE);
-	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
+	if (!signer_config.operators)
+		sr_program_log(&program, SR_UNSEALED_NOTICE);
+	if (sr_signer_harden(&signer_config, &why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
 		return sr_program_fail(&program, &why);
 	if (start(&signer, &why) < 0) {
 		sr_signer_delete(&signer);
 		return sr_program_fail(&program, &why);
 	}
+	porter = signer.porter;
+	if (porter)
+		(void)sigaction(SIGHUP, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)fprintf(stderr, "sigring-local: ready at %s with %u key%s\n", config.listen.text + 5,

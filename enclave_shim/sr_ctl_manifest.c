@@ -458,7 +458,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return fail("cannot make the process undumpable (prctl)");
 	/* -EBUSY where it has been done already, as by the command before. */
-	if (sr_heap_protect() && !CRYPTO_secure_malloc_initialized())
+	if (sr_heap_protect(SR_HEAP_BYTES) && !CRYPTO_secure_malloc_initialized())
 		return fail("no protected heap for OpenSSL: raise the memlock limit (ulimit -l)");
 	work = calloc(1, sizeof *work);
 	if (!work || sr_hasher_new(&work->hasher)) {

@@ -32,8 +32,13 @@ struct sr_ground {
 	int (*open)(void **module, struct sr_evidence *evidence, struct sr_reason *why);
 	void (*close)(void *module); /* NULL is legal */
 
-	/* The root of its documents in DER, as long as the module is open. NULL: AWS's. */
-	const unsigned char *(*root)(const void *module, size_t *root_bytes);
+	/*
+	 * Write into a file what clients have to believe of this signer and of a manifest's
+	 * version (sr_trust.h), for where they can see it. NULL: they know by other ways.
+	 * Returns 0 or -errno with a reason.
+	 */
+	int (*tell)(const void *module, const struct sr_evidence *evidence, const char *path,
+		    uint64_t manifest_min, struct sr_reason *why);
 };
 
 /* /dev/nsm, sealed sessions, no key files; -ENOENT where it is not there. */

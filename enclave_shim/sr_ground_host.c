@@ -2,6 +2,7 @@
 #include "sr_ground.h"
 #include "sr_keyfile.h"
 #include "sr_mock_nsm.h"
+#include "sr_trust.h"
 
 static int load_keys(struct sr_keyring *keys, const struct sr_curve *curve, const char *directory,
 		     struct sr_reason *why)
@@ -29,9 +30,35 @@ static void mock_close(void *module)
 	sr_mock_nsm_delete(module);
 }
 
-static const unsigned char *mock_root(const void *module, size_t *root_bytes)
+static int read_image(const struct sr_evidence *e, struct sr_attest_image *image)
 {
-	return sr_mock_nsm_root(module, root_bytes);
+	int ret = e->pcr(e->arg, image->pcr0, 0);
+
+	if (!ret)
+		ret = e->pcr(e->arg, image->pcr1, 1);
+	if (!ret)
+		ret = e->pcr(e->arg, image->pcr2, 2);
+	return ret;
+}
+
+static int mock_tell(const void *module, const struct sr_evidence *evidence, const char *path,
+		     uint64_t manifest_min, struct sr_reason *why)
+{
+	struct sr_trust trust = {
+		.image_count = 1,
+		.manifest_min = manifest_min,
+		.age_s_max = SR_TRUST_AGE_S_DEFAULT,
+	};
+	size_t bytes;
+	const unsigned char *der = sr_mock_nsm_root(module, &bytes);
+	int ret = sr_attest_root_parse(&trust.root, der, bytes);
+
+	if (!ret)
+		ret = read_image(evidence, &trust.images[0]);
+	if (ret)
+		return sr_reason_set(why, ret, "cannot read what the mock attests: %s",
+				     strerror(-ret));
+	return sr_trust_save(path, &trust, why);
 }
 
 const struct sr_ground sr_ground_host = {
@@ -40,5 +67,5 @@ const struct sr_ground sr_ground_host = {
 	.load_keys = load_keys,
 	.open = mock_open,
 	.close = mock_close,
-	.root = mock_root,
+	.tell = mock_tell,
 };

@@ -41,11 +41,11 @@ static void *take_again(void *mem, size_t bytes, const char *file, int line)
 	return more;
 }
 
-int sr_heap_protect(void)
+int sr_heap_protect(size_t bytes)
 {
 	if (CRYPTO_secure_malloc_initialized() ||
 	    !CRYPTO_set_mem_functions(take, take_again, give))
 		return -EBUSY;
 	/* 1: locked; 2: it could not be. */
-	return CRYPTO_secure_malloc_init(SR_HEAP_BYTES, BLOCK_BYTES) == 1 ? 0 : -ENOMEM;
+	return CRYPTO_secure_malloc_init(bytes, BLOCK_BYTES) == 1 ? 0 : -ENOMEM;
 }

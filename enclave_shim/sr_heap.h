@@ -13,17 +13,19 @@
 
 #include "sr_base.h"
 
-#define SR_HEAP_BYTES (1u << 20) /* four times what a signer was seen to use */
+#define SR_HEAP_BYTES (1u << 20) /* four times what a signer in clear was seen to use */
 
 SR_BEGIN_DECLS
 
 /*
  * sr_heap_protect - once, before anything else is asked of OpenSSL.
  *
+ * @bytes: a power of two, SR_HEAP_BYTES at least.
+ *
  * Returns 0; -EBUSY when OpenSSL has allocated already, or this was called; -ENOMEM when the memory
  * cannot be locked. Allocation beyond the heap fails, like any that fails.
  */
-SR_WARN_UNUSED int sr_heap_protect(void);
+SR_WARN_UNUSED int sr_heap_protect(size_t bytes);
 
 SR_END_DECLS
 

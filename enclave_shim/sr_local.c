@@ -27,7 +27,8 @@ static int local_connect(struct sr_transport *t)
 
 static ssize_t local_send(struct sr_transport *t, const void *data, size_t bytes)
 {
-	int ret = sr_port_feed(local_of(t)->port, data, bytes);
+	struct local *l = local_of(t);
+	int ret = sr_signer_feed(l->signer, l->port, data, bytes);
 
 	return ret < 0 ? ret : (ssize_t)bytes;
 }
@@ -39,6 +40,7 @@ static ssize_t local_recv(struct sr_transport *t, void *data, size_t bytes)
 	const void *output;
 	size_t n;
 
+	sr_signer_work(l->signer);
 	(void)sr_port_sign(port, 1);
 	n = sr_port_output(port, &output);
 	if (n == 0) {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_refill.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "sr_secret.h"
+#include "sr_thread.h"
 
 #define STACK_BYTES (256u * 1024u)
 #define REST_NS 1000000L
@@ -15,23 +13,11 @@
 
 struct sr_refill {
 	struct sr_pool *pool;
-	void *stack;
-	pthread_t thread;
+	struct sr_thread thread;
 	uint32_t stopping;
 	int not_on_cpu;
 	bool shares_core;
 };
-
-static void keep_off(int cpu)
-{
-	cpu_set_t set;
-
-	if (cpu < 0 || sched_getaffinity(0, sizeof set, &set) < 0)
-		return;
-	CPU_CLR((unsigned int)cpu, &set);
-	if (CPU_COUNT(&set) > 0)
-		(void)sched_setaffinity(0, sizeof set, &set);
-}
 
 static void *run(void *arg)
 {
@@ -40,7 +26,7 @@ static void *run(void *arg)
 	struct sr_refill *r = arg;
 
 	/* Refused or not, it fills; where and in which class decides who waits. */
-	keep_off(r->not_on_cpu);
+	sr_thread_keep_off(r->not_on_cpu);
 	if (r->shares_core)
 		(void)sched_setscheduler(0, SCHED_IDLE, &idle);
 	while (!sr_load32_relaxed(&r->stopping)) {
@@ -50,25 +36,6 @@ static void *run(void *arg)
 			(void)nanosleep(ret < 0 ? &penance : &rest, NULL);
 	}
 	return NULL;
-}
-
-/* Signals are for the thread that knows what they mean. */
-static int start_thread(struct sr_refill *r)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-	int ret = pthread_attr_init(&attr);
-
-	if (ret)
-		return -ret;
-	ret = pthread_attr_setstack(&attr, r->stack, STACK_BYTES);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (!ret)
-		ret = pthread_create(&r->thread, &attr, run, r);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	(void)pthread_attr_destroy(&attr);
-	return -ret;
 }
 
 int sr_refill_start(struct sr_refill **refill, struct sr_pool *pool, int not_on_cpu,
@@ -82,11 +49,8 @@ int sr_refill_start(struct sr_refill **refill, struct sr_pool *pool, int not_on_
 	r->pool = pool;
 	r->not_on_cpu = not_on_cpu;
 	r->shares_core = shares_core;
-	ret = sr_secret_alloc(&r->stack, STACK_BYTES);
-	if (!ret)
-		ret = start_thread(r);
+	ret = sr_thread_start(&r->thread, STACK_BYTES, run, r);
 	if (ret) {
-		sr_secret_free(r->stack, STACK_BYTES);
 		free(r);
 		return ret;
 	}
@@ -100,7 +64,6 @@ void sr_refill_stop(struct sr_refill *refill)
 		return;
 
 	sr_store32_relaxed(&refill->stopping, 1);
-	(void)pthread_join(refill->thread, NULL);
-	sr_secret_free(refill->stack, STACK_BYTES);
+	sr_thread_join(&refill->thread);
 	free(refill);
 }

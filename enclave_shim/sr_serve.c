@@ -126,7 +126,7 @@ static bool read_stream(struct sr_serve *s, struct stream *t)
 	t->heard = s->turns;
 	if (n <= 0)
 		drop_stream(s, t, "an agent hung up; its sessions wait to be resumed");
-	else if (sr_port_feed(t->port, s->in, (size_t)n) < 0)
+	else if (sr_signer_feed(s->signer, t->port, s->in, (size_t)n) < 0)
 		drop_stream(s, t, "an agent broke the frame protocol and was cut off");
 	return true;
 }
@@ -156,6 +156,7 @@ static bool turn(struct sr_serve *s)
 {
 	bool did = false;
 
+	sr_signer_work(s->signer);
 	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++) {
 		struct stream *t = &s->streams[i];
 

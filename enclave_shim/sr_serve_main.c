@@ -9,11 +9,14 @@
 #include "sr_version.h"
 
 static struct sr_serve *running;
+static struct sr_porter *porter;
 
 static void on_signal(int number)
 {
-	(void)number;
-	sr_serve_stop(running);
+	if (number == SIGHUP)
+		sr_porter_reload(porter);
+	else
+		sr_serve_stop(running);
 }
 
 static int check(const struct sr_serve_main *m)
@@ -47,6 +50,9 @@ static int take_options(struct sr_serve_main *m, int argc, char **argv, struct s
 	m->signer.log_arg = m->serve.log_arg = m->program;
 	m->signer.loops = m->serve.loops;
 	m->signer.cpu = m->serve.cpu;
+	m->signer.control_mode = m->serve.listen_mode;
+	if (m->signer.operators && !m->signer.control.bytes)
+		return sr_address_control(&m->serve.listen, &m->signer.control, why);
 	return 0;
 }
 
@@ -58,6 +64,9 @@ static int serve(struct sr_serve_main *m, struct sr_signer *signer, struct sr_re
 
 	if (ret < 0)
 		return ret;
+	porter = signer->porter;
+	if (porter)
+		(void)sigaction(SIGHUP, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)fprintf(stderr, "%s: ready at %s with %u key%s\n", m->program->name,
@@ -78,9 +87,9 @@ int sr_serve_main(struct sr_serve_main *m, int argc, char **argv)
 	if (m->only_check)
 		return check(m);
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (m->ground->clear)
+	if (!m->signer.operators)
 		sr_program_log(m->program, SR_UNSEALED_NOTICE);
-	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, &m->signer, &why) < 0)
+	if (sr_signer_harden(&m->signer, &why) < 0 || sr_signer_new(&signer, &m->signer, &why) < 0)
 		return sr_program_fail(m->program, &why);
 	ret = serve(m, &signer, &why);
 	sr_signer_delete(&signer);

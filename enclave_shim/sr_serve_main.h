@@ -26,6 +26,8 @@ struct sr_serve_main {
 	  sr_set_address, &(m).serve.listen, 0, 0 },                                               \
 	{ "listen-mode", "OCTAL", "permission bits of a Unix socket (0660)", sr_set_mode,          \
 	  &(m).serve.listen_mode, 0, 0 },                                                          \
+	{ "control", "ADDRESS", "where sessions are set up (beside --listen)", sr_set_address,     \
+	  &(m).signer.control, 0, 0 },                                                             \
 	{ "cpu", "N", "pin the signing thread", sr_set_cpu, &(m).serve.cpu, 0, 0 },                \
 	{ "wait", "POLICY", "auto, spin, yield or block (auto)", sr_set_wait, &(m).serve.wait, 0,  \
 	  0 },                                                                                     \

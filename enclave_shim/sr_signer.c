@@ -14,6 +14,7 @@
 
 #define STACK_BYTES (128u * 1024u)
 #define SEED_BYTES 32u
+#define PLACE_HEAP_BYTES 8192u /* of OpenSSL's, a sealed session or one on its way */
 #define WATCH_TURNS 4096u /* idle turns between two looks at what to log */
 
 void sr_signer_config_init(struct sr_signer_config *config)
@@ -28,6 +29,7 @@ void sr_signer_config_init(struct sr_signer_config *config)
 	config->pool_low_percent = 50;
 	config->cpu = -1;
 	config->pool_batch = SR_BATCH_MAX;
+	config->ticket_life_s = 3600;
 }
 
 static bool needs_pool(const struct sr_keyring *keys)
@@ -74,6 +76,7 @@ static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
 		.slot_bytes_max = c->slot_bytes_max,
 		.clear = c->ground->clear,
 		.snapshot_allowed = c->allow_snapshot,
+		.admissions_max = c->operators ? SR_PORTER_WAITING_MAX : 0,
 	};
 	int ret;
 
@@ -129,43 +132,119 @@ static int start_pool(struct sr_signer *s, struct sr_reason *why)
 	return 0;
 }
 
-static int build(struct sr_signer *s, struct sr_reason *why)
+/* Is there to be a pool, and may there be? What the files of keys say does not count
+ * beside a manifest, and what that will say is not known yet. */
+static int judge_pool(const struct sr_signer *s, bool *pool, struct sr_reason *why)
 {
-	bool pool;
+	const struct sr_signer_config *c = &s->config;
+	struct sr_reason hazard = { 0 };
 	int ret = 0;
 
-	if (!s->config.ground->clear)
-		ret = s->config.ground->open(&s->module, &s->evidence, why);
+	*pool = c->operators || needs_pool(s->keys);
+	if (*pool && c->ground->snapshots && !c->allow_snapshot)
+		ret = sr_hazard_snapshot("/sys", &hazard);
 	if (ret == 0)
-		ret = load_keys(s, why);
+		return 0;
+	if (!c->operators)
+		return sr_reason_set(why, ret, "%s", hazard.text);
+	*pool = false;
+	return 0;
+}
+
+static int make_porter(struct sr_signer *s, bool pool, struct sr_reason *why)
+{
+	const struct sr_signer_config *c = &s->config;
+	const struct sr_porter_config porter = {
+		.ground = c->ground,
+		.module = s->module,
+		.evidence = s->evidence,
+		.operators = c->operators,
+		.operators_needed = c->operators_needed,
+		.manifest = c->manifest,
+		.manifest_min = c->manifest_min,
+		.trust_out = c->trust_out,
+		.ticket_life_s = c->ticket_life_s,
+		.pool = pool,
+		.control = c->control,
+		.control_mode = c->control_mode,
+		.boot_id = { s->boot_id[0], s->boot_id[1] },
+		.depth_max = c->depth_max,
+		.slot_bytes_max = c->slot_bytes_max,
+		.sessions_max = c->sessions_max,
+		.not_on_cpu = c->cpu,
+		.log = c->log,
+		.log_arg = c->log_arg,
+	};
+	int ret = sr_porter_new(&s->porter, &porter, s->core, why);
 
 	if (ret < 0)
 		return ret;
-	pool = needs_pool(s->keys);
-	if (pool && s->config.ground->snapshots && !s->config.allow_snapshot) {
-		ret = sr_hazard_snapshot("/sys", why);
-		if (ret < 0)
-			return ret;
-	}
+	s->post = sr_porter_post(s->porter);
+	ret = sr_porter_start(s->porter);
+	return ret < 0 ? sr_reason_set(why, ret, "cannot start the control thread: %s",
+				       strerror(-ret)) :
+			 0;
+}
+
+static int build(struct sr_signer *s, struct sr_reason *why)
+{
+	const struct sr_signer_config *c = &s->config;
+	bool pool;
+	int ret = c->operators ? c->ground->open(&s->module, &s->evidence, why) : 0;
+
+	if (ret == 0)
+		ret = load_keys(s, why);
+	if (ret == 0)
+		ret = judge_pool(s, &pool, why);
+	if (ret < 0)
+		return ret;
 	ret = sr_getrandom.get(sr_getrandom.arg, (unsigned char *)s->boot_id, sizeof s->boot_id);
 	if (ret < 0)
 		return sr_reason_set(why, ret, "the kernel gives no random bytes");
 	ret = make_core(s, pool, why);
 	if (ret == 0 && pool)
 		ret = start_pool(s, why);
+	if (ret == 0 && c->operators)
+		ret = make_porter(s, pool, why);
 	return ret;
+}
+
+/* Which options go together. */
+static int judge_config(const struct sr_signer_config *c, struct sr_reason *why)
+{
+	if (c->operators && !c->operators_needed)
+		return sr_reason_set(why, -EINVAL,
+				     "--operators-needed K is missing: how many of those in "
+				     "--operators must sign");
+	if (!c->operators &&
+	    (c->operators_needed || c->manifest || c->manifest_min || c->trust_out ||
+	     c->control.bytes))
+		return sr_reason_set(why, -EINVAL,
+				     "--operators-needed, --manifest, --manifest-min, --trust-out "
+				     "and --control go with --operators FILE");
+	if (c->operators && c->sessions_max > SR_SESSIONS_MAX - SR_PORTER_WAITING_MAX)
+		return sr_reason_set(why, -EINVAL,
+				     "--signer-sessions-max may be %u at most with --operators",
+				     SR_SESSIONS_MAX - SR_PORTER_WAITING_MAX);
+	if (!c->operators && !c->ground->clear)
+		return sr_reason_set(why, -EINVAL,
+				     "--operators FILE is missing: the list of public keys whose "
+				     "signatures this signer obeys");
+	if (!c->operators && !c->keys)
+		return sr_reason_set(why, -EINVAL,
+				     "--keys DIR is missing: make a key with `sigringctl key "
+				     "generate --id 1 --permit ecdsa-sha256 --out DIR/1.key`");
+	return 0;
 }
 
 int sr_signer_new(struct sr_signer *signer, const struct sr_signer_config *config,
 		  struct sr_reason *why)
 {
 	struct sr_signer s = { .config = *config };
-	int ret;
+	int ret = judge_config(config, why);
 
-	if (!config->keys && config->ground->load_keys)
-		return sr_reason_set(why, -EINVAL,
-				     "--keys DIR is missing: make a key with `sigringctl key "
-				     "generate --id 1 --permit ecdsa-sha256 --out DIR/1.key`");
+	if (ret < 0)
+		return ret;
 	ret = build(&s, why);
 	if (ret < 0) {
 		sr_signer_delete(&s);
@@ -177,6 +256,7 @@ int sr_signer_new(struct sr_signer *signer, const struct sr_signer_config *confi
 
 void sr_signer_delete(struct sr_signer *s)
 {
+	sr_porter_delete(s->porter);
 	sr_refill_stop(s->refill);
 	sr_core_delete(s->core);
 	sr_keyring_delete(s->keys);
@@ -236,7 +316,20 @@ int sr_signer_port(const struct sr_signer *s, struct sr_port **port, uint32_t st
 	return sr_port_new(port, &config);
 }
 
-int sr_signer_harden(struct sr_reason *why)
+/* OpenSSL's heap takes a power of two. */
+static size_t heap_bytes(const struct sr_signer_config *c)
+{
+	size_t bytes = SR_HEAP_BYTES, wanted = SR_HEAP_BYTES;
+
+	if (c->operators)
+		wanted += ((size_t)c->sessions_max + SR_PORTER_WAITING_MAX + SR_POST_TASKS) *
+			  PLACE_HEAP_BYTES;
+	while (bytes < wanted)
+		bytes *= 2;
+	return bytes;
+}
+
+int sr_signer_harden(const struct sr_signer_config *config, struct sr_reason *why)
 {
 	struct rlimit none = { 0, 0 };
 	unsigned char stack[STACK_BYTES];
@@ -245,7 +338,7 @@ int sr_signer_harden(struct sr_reason *why)
 
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || setrlimit(RLIMIT_CORE, &none) < 0)
 		return sr_reason_set(why, -errno, "cannot forbid core dumps: %s", strerror(errno));
-	ret = sr_heap_protect();
+	ret = sr_heap_protect(heap_bytes(config));
 	if (ret < 0)
 		return sr_reason_set(why, ret,
 				     ret == -EBUSY ? "OpenSSL was in use before its memory was "
@@ -264,7 +357,22 @@ int sr_signer_harden(struct sr_reason *why)
 uint64_t sr_signer_locked_bytes(const struct sr_signer_config *c)
 {
 	/* 192 a presignature; the batch in the making, keys, guards and stacks. */
-	return SR_HEAP_BYTES + (uint64_t)c->pool_slots * 192u + (1u << 20);
+	uint64_t bytes = heap_bytes(c) + (uint64_t)c->pool_slots * 192u + (1u << 20);
+
+	if (c->operators)
+		bytes += sr_porter_locked_bytes() +
+			 ((uint64_t)c->sessions_max + SR_PORTER_WAITING_MAX) *
+				 sizeof(struct sr_seal_pair);
+	return bytes;
+}
+
+int sr_set_version(void *target, const char *value, const struct sr_option *o,
+		   struct sr_reason *why)
+{
+	if (sr_config_number(value, 1, SR_MANIFEST_VERSION_MAX, target) < 0)
+		return sr_reason_set(why, -EINVAL, "%s must be a version, 1 or higher, not `%s`",
+				     o->name, value);
+	return 0;
 }
 
 int sr_set_refill(void *target, const char *value, const struct sr_option *o, struct sr_reason *why)
@@ -280,18 +388,44 @@ int sr_set_refill(void *target, const char *value, const struct sr_option *o, st
 			     value);
 }
 
+static void check_porter(struct sr_host_check *check, const struct sr_signer *s)
+{
+	const struct sr_operators *operators = sr_porter_operators(s->porter);
+	const struct sr_manifest *manifest = sr_porter_manifest(s->porter);
+
+	sr_host_check_line(check, 0, "operators: %u of the %u in %s", operators->k,
+			   operators->count, s->config.operators);
+	if (manifest->version)
+		sr_host_check_line(check, 0,
+				   "manifest: version %llu, identities %u, keys %u",
+				   (unsigned long long)manifest->version,
+				   manifest->identity_count, manifest->key_count);
+	else
+		sr_host_check_line(check, 1,
+				   "manifest: none; nobody may use any key until operators load "
+				   "one");
+}
+
 void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config *config)
 {
+	struct sr_signer_config c = *config;
 	struct sr_signer signer;
 	struct sr_reason why = { 0, "" };
 
-	if (sr_signer_harden(&why) < 0 || sr_signer_new(&signer, config, &why) < 0) {
-		sr_host_check_line(check, 2, "keys: %s", why.text);
+	/* Another signer may be at work there. */
+	memset(&c.control, 0, sizeof c.control);
+	c.trust_out = NULL;
+	c.log = NULL;
+	if (judge_config(config, &why) < 0 || sr_signer_harden(&c, &why) < 0 ||
+	    sr_signer_new(&signer, &c, &why) < 0) {
+		sr_host_check_line(check, 2, "%s: %s", c.operators ? "signer" : "keys", why.text);
 		return;
 	}
 	if (config->keys)
 		sr_host_check_line(check, 0, "keys: %u loaded from %s",
 				   sr_keyring_count(signer.keys), config->keys);
+	if (signer.porter)
+		check_porter(check, &signer);
 	if (sr_core_pool(signer.core))
 		sr_host_check_line(check, 0,
 				   "pool: %u presignatures were made; refilled %s%s",
@@ -300,5 +434,9 @@ void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config 
 				   config->allow_snapshot ?
 					   "; this machine is vouched for by --allow-snapshot" :
 					   "");
+	else if (signer.porter)
+		sr_host_check_line(check, 1,
+				   "pool: none; a manifest that wants presignatures is refused "
+				   "(--allow-snapshot)");
 	sr_signer_delete(&signer);
 }

@@ -14,6 +14,7 @@
 #include "sr_host.h"
 #include "sr_keyring.h"
 #include "sr_port.h"
+#include "sr_porter.h"
 #include "sr_reason.h"
 #include "sr_refill.h"
 
@@ -27,7 +28,16 @@ enum sr_refill_policy {
 
 struct sr_signer_config {
 	const struct sr_ground *ground;
-	const char *keys;        /* directory of *.key files */
+	const char *keys;        /* directory of *.key files; NULL: none is read */
+	const char *operators;   /* file; NULL: no sealed sessions, and the files of keys say who
+				    may use them */
+	uint32_t operators_needed;
+	const char *manifest;    /* file, or NULL */
+	uint64_t manifest_min;   /* version */
+	const char *trust_out;   /* file, or NULL */
+	uint32_t ticket_life_s;
+	struct sr_address control; /* no bytes: no conversation comes by a socket */
+	unsigned int control_mode;
 	uint32_t sessions_max;
 	uint32_t depth_max;
 	uint32_t slot_bytes_max;
@@ -47,11 +57,13 @@ struct sr_signer_config {
 
 struct sr_signer {
 	struct sr_signer_config config;
-	void *module; /* the security module */
+	void *module;             /* the security module, when sessions are attested */
 	struct sr_evidence evidence;
+	struct sr_porter *porter; /* NULL: no sealed sessions */
 	struct sr_curve *curve;
 	struct sr_keyring *keys;
 	struct sr_core *core;
+	struct sr_post *post;        /* the porter's; NULL without one */
 	struct sr_refill *refill;    /* NULL: the pool is filled in idle turns, or none */
 	struct sr_core_stats logged; /* what the log has been told of */
 	uint32_t idle_turns;
@@ -66,13 +78,34 @@ void sr_signer_config_init(struct sr_signer_config *config);
 /*
  * sr_signer_new - load the keys, make the core, fill the pool if a key needs one.
  *
- * Starts the thread that refills, if there is to be one.
+ * Starts the thread that refills, if there is to be one, and the control thread.
  *
  * Returns 0 or -errno with a reason; nothing is left then.
  */
 SR_WARN_UNUSED int sr_signer_new(struct sr_signer *signer, const struct sr_signer_config *config,
 				 struct sr_reason *why);
 void sr_signer_delete(struct sr_signer *signer);
+
+/*
+ * sr_signer_work - what the control thread asks of the signing one. At each turn, and
+ * without delay when there is nothing.
+ */
+static inline void sr_signer_work(struct sr_signer *signer)
+{
+	if (signer->post) {
+		sr_post_work(signer->post, signer->core);
+		sr_post_tell(signer->post, signer->core);
+	}
+}
+
+/* sr_signer_feed - sr_port_feed(), after what was asked before these bytes came: an OPEN
+ * follows its admission by microseconds, and so may a record a right that is no more. */
+SR_WARN_UNUSED static inline int sr_signer_feed(struct sr_signer *signer, struct sr_port *port,
+						const void *data, size_t bytes)
+{
+	sr_signer_work(signer);
+	return sr_port_feed(port, data, bytes);
+}
 
 /* sr_signer_port - a port for stream number @stream. 0, or -ENOMEM. */
 SR_WARN_UNUSED int sr_signer_port(const struct sr_signer *signer, struct sr_port **port,
@@ -92,7 +125,7 @@ bool sr_signer_idle(struct sr_signer *signer);
  * core dumps, no ptrace, the calling thread's stack, where curve arithmetic runs,
  * is locked, and a child was seen to get no keys. 0 or -errno.
  */
-SR_WARN_UNUSED int sr_signer_harden(struct sr_reason *why);
+SR_WARN_UNUSED int sr_signer_harden(const struct sr_signer_config *config, struct sr_reason *why);
 
 /* sr_signer_locked_bytes - how much memory a signer of this size locks. */
 uint64_t sr_signer_locked_bytes(const struct sr_signer_config *config);

@@ -11,12 +11,24 @@
 #include "sr_signer.h"
 
 SR_BEGIN_DECLS
+int sr_set_version(void *target, const char *value, const struct sr_option *o,
+		   struct sr_reason *why);
 int sr_set_refill(void *target, const char *value, const struct sr_option *o,
 		  struct sr_reason *why);
 SR_END_DECLS
 
 /* Rows of an option table; @c is a struct sr_signer_config. */
 #define SR_SIGNER_OPTIONS(c)                                                                       \
+	{ "operators", "FILE", "public keys of those whose signatures count", sr_set_text,         \
+	  &(c).operators, 0, 0 },                                                                  \
+	{ "operators-needed", "K", "how many of them must sign", sr_set_u32,                       \
+	  &(c).operators_needed, 1, SR_OPERATORS_MAX },                                            \
+	{ "manifest", "FILE", "who may have what signed, as the operators have signed it",         \
+	  sr_set_text, &(c).manifest, 0, 0 },                                                      \
+	{ "manifest-min", "VERSION", "refuse a manifest of a lower version", sr_set_version,       \
+	  &(c).manifest_min, 0, 0 },                                                               \
+	{ "ticket-life", "SECONDS", "for how long a session opens the next; 0: never (3600)",      \
+	  sr_set_u32, &(c).ticket_life_s, 0, SR_TICKET_LIFE_NS_MAX / UINT64_C(1000000000) },       \
 	{ "signer-sessions-max", "N", "sessions that the signer keeps (256)", sr_set_u32,           \
 	  &(c).sessions_max, 1, SR_SESSIONS_MAX },                                                 \
 	{ "signer-depth-max", "N", "depth of a session at the signer (256)", sr_set_pow2,           \
@@ -39,6 +51,8 @@ SR_END_DECLS
 /* Those that only a signer on a host has. */
 #define SR_HOST_OPTIONS(c)                                                                         \
 	{ "keys", "DIR", "directory of *.key files", sr_set_text, &(c).keys, 0, 0 },               \
+	{ "trust-out", "FILE", "write there what clients have to believe", sr_set_text,            \
+	  &(c).trust_out, 0, 0 },                                                                  \
 	{ "allow-snapshot", NULL, "presignatures although this machine might be a snapshot",       \
 	  sr_set_true, &(c).allow_snapshot, 0, 0 }
 

@@ -35,10 +35,10 @@ static void holds_what_openssl_allocates(void)
 
 static void heap(void)
 {
-	MP_EQ(sr_heap_protect(), 0, "the heap");
+	MP_EQ(sr_heap_protect(SR_HEAP_BYTES), 0, "the heap");
 	holds_what_openssl_allocates();
 	MP_CHECK(!OPENSSL_malloc(2 * SR_HEAP_BYTES), "a full heap is an error, not a spill");
-	MP_EQ(sr_heap_protect(), -EBUSY, "the heap, asked for too late");
+	MP_EQ(sr_heap_protect(SR_HEAP_BYTES), -EBUSY, "the heap, asked for too late");
 }
 
 static const struct mp_test tests[] = {
