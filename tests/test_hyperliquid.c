@@ -210,7 +210,7 @@ static void check_posted(const json_t *vector, const char *id)
 	int bytes;
 
 	sr_hl_action_put(&out, rig_body, true);
-	cr_assert_eq(sr_out_done(&out), strlen(expected), "%s: %.*s", id, (int)out.used, rig_text);
+	cr_assert_eq(sr_out_done(&out), (int)strlen(expected), "%s: %.*s", id, (int)out.used, rig_text);
 	cr_assert_eq(memcmp(rig_text, expected, out.used), 0, "%s", id);
 
 	bytes = sr_order_render(rig_text, sizeof rig_text, &rig_order, &signature, &rig_env);
