@@ -9,7 +9,9 @@
 #ifndef SR_VENUES_H
 #define SR_VENUES_H
 
-#define SR_VENUES(ROW) ROW(256, HYPERLIQUID, hyperliquid)
+#define SR_VENUES(ROW)                        \
+	ROW(256, HYPERLIQUID, hyperliquid)    \
+	ROW(257, POLYMARKET, polymarket)
 
 enum sr_order_type {
 #define SR_VENUE_NUMBER(number, constant, name) SR_TYPE_##constant = number,
