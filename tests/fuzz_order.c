@@ -40,8 +40,10 @@ static size_t fuzz_make_order(uint8_t *input, size_t room)
 	body[SR_ORDER_ACTION] = (uint8_t)(fuzz_random() % 12);
 	body[SR_ORDER_FLAGS] = (uint8_t)(fuzz_random() % 64);
 	sr_put16(body + SR_ORDER_ROWS, (uint16_t)(fuzz_random() % (fuzz_random() & 1 ? 3 : 140)));
-	sr_put16(body + SR_ORDER_RESERVED, 0);
+	sr_put16(body + SR_ORDER_TAIL, venue->tail ? (uint16_t)(fuzz_random() % 256) : 0);
 	bytes = venue->bytes(body);
+	if (bytes)
+		bytes += sr_get16(body + SR_ORDER_TAIL);
 	if (!bytes || bytes > room - 2 || fuzz_random() % 16 == 0)
 		bytes = (uint32_t)(fuzz_random() % (room - 2));
 	return 2 + bytes;

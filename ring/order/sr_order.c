@@ -50,6 +50,17 @@ enum sr_order_kind sr_kind_from_name(const char *name)
 	return SR_KIND_NONE;
 }
 
+static bool length_right(const struct sr_venue *venue, const unsigned char *body,
+			 uint32_t body_bytes)
+{
+	uint32_t tail = sr_get16(body + SR_ORDER_TAIL), fixed;
+
+	if (tail && !venue->tail)
+		return false;
+	fixed = venue->bytes(body);
+	return fixed && fixed + tail == body_bytes;
+}
+
 int sr_order_decode(struct sr_order *order, uint32_t type, const unsigned char *body,
 		    uint32_t body_bytes, const struct sr_order_env *env)
 {
@@ -59,7 +70,7 @@ int sr_order_decode(struct sr_order *order, uint32_t type, const unsigned char *
 		return -ENOENT;
 	if (body_bytes < SR_ORDER_HEAD_BYTES || sr_get16(body + SR_ORDER_TYPE) != type ||
 	    sr_get16(body + SR_ORDER_ROWS) > SR_ORDER_LEGS_MAX ||
-	    sr_get16(body + SR_ORDER_RESERVED) != 0 || venue->bytes(body) != body_bytes)
+	    !length_right(venue, body, body_bytes))
 		return -EINVAL;
 
 	order->venue = venue;
@@ -111,7 +122,7 @@ void sr_order_head_put(unsigned char *body, uint32_t type, uint32_t action, uint
 	body[SR_ORDER_ACTION] = (unsigned char)action;
 	body[SR_ORDER_FLAGS] = (unsigned char)flags;
 	sr_put16(body + SR_ORDER_ROWS, (uint16_t)rows);
-	sr_put16(body + SR_ORDER_RESERVED, 0);
+	sr_put16(body + SR_ORDER_TAIL, 0);
 	sr_put64(body + SR_ORDER_NONCE, nonce);
 }
 

@@ -19,7 +19,7 @@
  *	2  action    u8    the venue's own number, from 1
  *	3  flags     u8    the venue's own
  *	4  rows      u16   orders, cancels, legs behind the fixed part, or 0
- *	6  reserved  u16   zero
+ *	6  tail      u16   bytes of variable data at its end, for venues that have such
  *	8  nonce     u64   of the venue, in its unit; 0 where it has none
  *
  * and has exactly the length that these say. Reserved bytes, and fields that a flag
@@ -39,7 +39,7 @@
 #define SR_ORDER_ACTION 2u
 #define SR_ORDER_FLAGS 3u
 #define SR_ORDER_ROWS 4u
-#define SR_ORDER_RESERVED 6u
+#define SR_ORDER_TAIL 6u
 #define SR_ORDER_NONCE 8u
 #define SR_ORDER_HEAD_BYTES 16u
 
@@ -176,13 +176,14 @@ struct sr_venue {
 	uint16_t type;
 	const char *name; /* in manifests and order lines; lower case */
 
-	/* Length of a body with this head, at most 4096; 0 when it can be none. The head is
-	 * whole and its type is ours. */
+	/* Length of a body with this head, without its tail; 0 when it can be none. The head
+	 * is whole and its type is ours. */
 	uint32_t (*bytes)(const unsigned char *body);
+	bool tail; /* there may be one; else it is 0 bytes */
 
 	/* Judges every field and fills the view, which is zero but for type, action and
-	 * nonce. Length, rows and the head's reserved bytes are right. 0, -EINVAL, or -EPERM
-	 * for what is known and never signed. */
+	 * nonce. The length is right. 0, -EINVAL, or -EPERM for what is known and never
+	 * signed. */
 	int (*decode)(struct sr_order_view *view, const unsigned char *body,
 		      const struct sr_order_env *env);
 
