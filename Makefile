@@ -77,7 +77,7 @@ objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))
 O_core   := $(call objects,ring/core,$(CORE))
 O_order  := $(call objects,ring/session,$(SESSION)) $(call objects,ring/order,$(ORDER))
 O_attest := $(call objects,ring/session,$(ATTEST))
-O_client := $(O_core) $(O_order) $(call objects,ring/client,$(CLIENT))
+O_client := $(O_core) $(O_order) $(O_attest) $(call objects,ring/client,$(CLIENT))
 O_sealed := $(call objects,signer,$(SIGNER))
 O_signer := $(O_sealed) $(call objects,signer,$(CLEAR))
 O_host   := $(call objects,host_agent,$(HOST))
@@ -89,7 +89,8 @@ O_replay := $(call objects,bench,$(REPLAY))
 SO       := libsigring.so.0
 PROGRAMS := sigring-agent sigring-enclave sigring-local sigring-signer sigring-tune sigringctl sigring-replay
 L_core   := -lnuma -lpthread
-L_client := -lcrypto $(L_core)
+L_signer := -lcrypto $(L_core)
+L_client := -lcbor $(L_signer)
 L_crypto := -lsecp256k1
 L_agent  := -luring
 
@@ -109,13 +110,13 @@ $(B)/sigring-agent: LIBS := $(L_agent) $(L_core)
 $(B)/sigring-tune: $(call objects,host_agent,sigring_tune) $(O_tune) $(O_host) $(O_core)
 $(B)/sigring-tune: LIBS := $(L_core)
 $(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave $(SERVE) $(GROUND_enclave)) $(O_shim) $(O_host) $(O_sealed) $(O_order) $(O_core)
-$(B)/sigring-enclave: LIBS := $(L_crypto) $(L_client)
+$(B)/sigring-enclave: LIBS := $(L_crypto) $(L_signer)
 $(B)/sigring-signer: $(call objects,enclave_shim,sigring_signer $(SERVE) $(GROUND_host)) $(O_shim) $(O_host) $(O_signer) $(O_attest) $(O_order) $(O_core)
-$(B)/sigring-signer: LIBS := $(L_crypto) -lcbor $(L_client)
-$(B)/sigring-local: LIBS := $(L_crypto) -lcbor $(L_agent) $(L_client)
+$(B)/sigring-signer: LIBS := $(L_crypto) $(L_client)
+$(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local $(GROUND_host)) $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_order) $(O_core)
 $(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
-$(B)/sigringctl: LIBS := $(L_crypto) -ljansson -lcbor $(L_client)
+$(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
 $(B)/sigring-replay: LIBS := -ljansson $(L_client) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
@@ -133,7 +134,7 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 
 O_all := $(O_shim) $(O_tune) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) \
          $(call objects,enclave_shim,$(CTL) $(SERVE) sr_local $(GROUND_enclave) $(GROUND_host))
-L_all := $(L_crypto) -ljansson -lcbor $(L_agent) $(L_client) -lm
+L_all := $(L_crypto) -ljansson $(L_agent) $(L_client) -lm
 $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcriterion $(L_all)

@@ -306,6 +306,7 @@ static void *open_main(void *arg)
 
 	sr_options_init(&opt);
 	opt.socket = a->socket;
+	opt.flags = SR_OPT_UNSEALED;
 	opt.wait = SR_WAIT_SPIN;
 	opt.timeout_ns = 10ull * SR_NS_PER_S;
 	opt.stale_ns = SR_BENCH_HANG_S * (uint64_t)SR_NS_PER_S; /* it turns in its rows only */

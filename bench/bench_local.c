@@ -304,6 +304,7 @@ static int start_local(struct sr_bench *b, struct sr_reason *why)
 		return sr_reason_set(why, -errno, "cannot start sigring-local");
 	sr_options_init(&opt);
 	opt.socket = run.socket;
+	opt.flags = SR_OPT_UNSEALED;
 	opt.wait = SR_WAIT_SPIN;
 	opt.timeout_ns = READY_NS;
 	opt.stale_ns = SR_BENCH_HANG_S * (uint64_t)SR_NS_PER_S; /* a starved signer is slow, not gone */

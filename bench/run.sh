@@ -58,7 +58,7 @@ else
 	pids="$pids $!"
 fi
 code=0
-"$bin/sigring-replay" --socket "$dir/agent.sock" --public "$dir/public" --count 20000 \
+"$bin/sigring-replay" --unsealed --socket "$dir/agent.sock" --public "$dir/public" --count 20000 \
 	--rate 10000 $(on_cpu 0) examples/orders.jsonl || code=$?
 if [ $code -ne 0 ]; then
 	sed 's/^/  /' "$dir/log" >&2

@@ -54,6 +54,8 @@ struct settings {
 	const char *orders;
 	const char *socket;
 	const char *public_keys;
+	const char *identity;
+	const char *trust;
 	const char *out;
 	const char *wait;
 	uint64_t count;
@@ -64,6 +66,7 @@ struct settings {
 	uint64_t slot_bytes;
 	uint64_t cpu;
 	bool priority;
+	bool unsealed;
 	bool keep_going;
 	bool json;
 	bool help;
@@ -95,6 +98,10 @@ static const struct option_row {
 	     "public keys, a line each: ID COMPRESSED-HEX (required)"),
 	TEXT("--socket", "PATH", socket,
 	     "the agent's socket (default: $SIGRING_SOCKET, else " SR_SOCKET_DEFAULT ")"),
+	TEXT("--identity", "FILE", identity,
+	     "key pair of sigringctl identity new (default: $SIGRING_IDENTITY)"),
+	TEXT("--trust", "FILE", trust, "the signers that are believed (default: $SIGRING_TRUST)"),
+	FLAG("--unsealed", unsealed, "records in clear, whoever answers: for development"),
 	NUMBER("--count", "N", count, 1, COUNT_MAX,
 	       "orders to send; the file is repeated (default: the file once)"),
 	NUMBER("--rate", "R", rate, 0, RATE_MAX, "orders a second; 0 is flat out (default: 0)"),
@@ -710,6 +717,9 @@ static int open_session(struct replay *rp)
 
 	sr_options_init(&opt);
 	opt.socket = rp->set.socket;
+	opt.identity = rp->set.identity;
+	opt.trust = rp->set.trust;
+	opt.flags = rp->set.unsealed ? SR_OPT_UNSEALED : 0;
 	opt.slot_bytes = (uint32_t)rp->set.slot_bytes;
 	opt.wait = (uint32_t)sr_wait_from_name(rp->set.wait);
 	while (opt.depth < rp->set.in_flight)
@@ -1032,7 +1042,7 @@ static int print_json(struct replay *rp)
 	put(broken, "out_of_order", rp->misordered);
 	put(broken, "never_submitted", rp->strays);
 	(void)json_object_set_new(root, "version", json_string(SR_VERSION));
-	(void)json_object_set_new(root, "sealed", json_false());
+	(void)json_object_set_new(root, "sealed", json_boolean(!rp->set.unsealed));
 	(void)json_object_set_new(root, "orders", json_string(rp->set.orders));
 	put(root, "orders_in_file", rp->orders.count);
 	put(root, "wrong_lines", rp->orders.bad);
@@ -1142,10 +1152,9 @@ static int replay(struct replay *rp)
 	struct sigaction interrupt = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	int err;
 
-	fprintf(rp->set.json ? stderr : stdout,
-		"%s: records are UNSEALED (neither encrypted nor authenticated) on their way to the "
-		"signer\n",
-		PROGRAM);
+	fprintf(rp->set.json ? stderr : stdout, "%s: records are %s on their way to the signer\n",
+		PROGRAM,
+		rp->set.unsealed ? "UNSEALED (neither encrypted nor authenticated)" : "sealed");
 	(void)fflush(stdout);
 	if (load_orders(rp) || load_keys(rp) || match_keys(rp))
 		return EXIT_BAD_INPUT;

@@ -3,8 +3,11 @@
  * engine.c - a small complete engine: open, submit, poll, close.
  *
  *	cc examples/engine.c $(pkg-config --cflags --libs sigring) -o engine
+ *	export SIGRING_SOCKET=... SIGRING_IDENTITY=... SIGRING_TRUST=...
  *	./engine 8
  *
+ * The environment names the agent, the key pair that the manifest knows us by, and
+ * the file that says which signer is believed. Orders are sealed from here to there.
  * Sends the given number of orders, four in flight, and prints a line for each.
  * One thread does everything here. In an engine the loop belongs to a trading
  * thread and sr_service() to a cold one: the trading thread then makes no system
@@ -111,7 +114,9 @@ int main(int argc, char **argv)
 	ret = run(client, session, count);
 	if (ret < 0)
 		fprintf(stderr, "engine: the session is over: %s\n",
-			ret == -ESTALE ? "the signer has been restarted" : strerror(-ret));
+			ret == -ESTALE	? "the signer has been restarted" :
+			ret == -EBADMSG ? "the agent lied about an order" :
+					  strerror(-ret));
 	sr_close(client);
 	return ret < 0;
 }

@@ -587,6 +587,7 @@ __attribute__((unused)) static void mp_options(struct sr_options *opt, const str
 {
 	sr_options_init(opt);
 	opt->socket = rig->socket;
+	opt->flags = SR_OPT_UNSEALED;
 	opt->wait = SR_WAIT_YIELD;
 	opt->timeout_ns = MP_BOUND_NS;
 	opt->stale_ns = 30ull * SR_NS_PER_S; /* a busy machine is no dead agent */

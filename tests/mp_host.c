@@ -175,7 +175,7 @@ static void poor_client(void *arg)
 	(void)arg;
 	limit_memlock();
 	mp_options(&opt, &rig);
-	opt.flags = SR_OPT_NO_HUGE_PAGES;
+	opt.flags |= SR_OPT_NO_HUGE_PAGES;
 	MP_EQ(sr_open(&client, &opt, &why), -ENOMEM, "sr_open with 8 KiB of memlock");
 	MP_CHECK(strstr(why.text, "LimitMEMLOCK="), "`%s` does not say what to do", why.text);
 }
@@ -328,7 +328,7 @@ static void greedy_client(void *arg)
 	mp_options(&opt, &rig);
 	opt.sessions = 64;
 	opt.depth = 1024;
-	opt.flags = SR_OPT_NO_HUGE_PAGES;
+	opt.flags |= SR_OPT_NO_HUGE_PAGES;
 	MP_EQ(sr_open(&client, &opt, &why), -ENOMEM, "sr_open beyond the cgroup's limit");
 	MP_CHECK(strstr(why.text, "cgroup"), "`%s`", why.text);
 }

@@ -41,7 +41,7 @@ check()
 
 FLAGS="-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
 INCLUDE="-Iring/core -Iring/session -Iring/order -Iring/client"
-LINK="$BUILD/libsigring.a -lnuma -lpthread"
+LINK="$BUILD/libsigring.a -lcbor -lcrypto -lnuma -lpthread"
 
 sed -n '/^<!-- tests\/readme.sh/,/^<!-- readme.sh: end/p' README.md |
 	sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$work/snippet.c"
@@ -56,25 +56,51 @@ check "examples/engine.c compiles" \
 mkdir -m 700 "$work/keys"
 "$BUILD/sigringctl" key generate --id 1 --permit ecdsa-sha256,ecdsa-keccak256 \
 	--out "$work/keys/1.key" >"$work/key" 2>&1 || cat "$work/key"
-"$BUILD/sigring-local" --socket "$work/agent.sock" --keys "$work/keys" --no-huge-pages \
-	>"$work/log" 2>&1 &
-signer=$!
-tries=0
-while [ ! -S "$work/agent.sock" ] && [ $tries -lt 100 ]; do
-	sleep 0.05
-	tries=$((tries + 1))
-done
-export SIGRING_SOCKET="$work/agent.sock"
+# An operator, a trader, and what the one lets the other do: README's first steps.
+"$BUILD/sigringctl" operator new --out "$work/operator" >"$work/operators" 2>"$work/key"
+trader=$("$BUILD/sigringctl" identity new --out "$work/identity" 2>>"$work/key")
+cat >"$work/manifest" <<END
+{ "sigring_manifest": 1, "version": 1,
+  "identities": [ { "name": "engine", "public_key": "$trader" } ],
+  "keys": [ { "id": 1, "permit": [ "ecdsa-sha256", "ecdsa-keccak256" ], "identities": [ "engine" ] } ] }
+END
+"$BUILD/sigringctl" manifest sign --operator "$work/operator" "$work/manifest" >>"$work/key" 2>&1 ||
+	cat "$work/key"
 
-# A signature of zeros is what a completion without one holds.
-timeout 20 "$work/snippet" >"$work/out" 2>&1
-check "the C of README.md prints a signature" \
-	"$(grep -qxE '[0-9a-f]{128}' "$work/out" && ! grep -qxE '0{128}' "$work/out" ||
-		cat "$work/out" "$work/log")"
-timeout 20 "$work/engine" 5 >"$work/out" 2>&1
-check "examples/engine.c has five orders signed" \
-	"$([ "$(grep -cE '^order [0-4]: OK [0-9a-f]{128} recovery id [0-3]$' "$work/out")" -eq 5 ] ||
-		cat "$work/out")"
+# start OPTION...: a sigring-local, until it answers.
+start()
+{
+	"$BUILD/sigring-local" --socket "$work/agent.sock" --keys "$work/keys" --no-huge-pages "$@" \
+		>"$work/log" 2>&1 &
+	signer=$!
+	tries=0
+	while [ ! -S "$work/agent.sock" ] && [ $tries -lt 100 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+}
+export SIGRING_SOCKET="$work/agent.sock" SIGRING_IDENTITY="$work/identity" SIGRING_TRUST="$work/trust"
+
+if "$BUILD/sigring-local" --help 2>&1 | grep -q -- --trust-out; then
+	start --operators "$work/operators" --operators-needed 1 --manifest "$work/manifest" \
+		--trust-out "$work/trust"
+	# A signature of zeros is what a completion without one holds.
+	timeout 20 "$work/snippet" >"$work/out" 2>&1
+	check "the C of README.md prints a signature" \
+		"$(grep -qxE '[0-9a-f]{128}' "$work/out" && ! grep -qxE '0{128}' "$work/out" ||
+			cat "$work/out" "$work/log")"
+	timeout 20 "$work/engine" 5 >"$work/out" 2>&1
+	check "examples/engine.c has five orders signed" \
+		"$([ "$(grep -cE '^order [0-4]: OK [0-9a-f]{128} recovery id [0-3]$' "$work/out")" -eq 5 ] ||
+			cat "$work/out")"
+	kill "$signer" 2>/dev/null
+	wait "$signer"
+	signer=
+else
+	echo "skip the C of README.md: this sigring-local takes no sealed sessions"
+	echo "skip examples/engine.c: this sigring-local takes no sealed sessions"
+fi
+start
 check "sigring-local says in its first line that records are UNSEALED" \
 	"$(head -n 1 "$work/log" | grep -q UNSEALED || head -n 1 "$work/log")"
 kill "$signer" 2>/dev/null

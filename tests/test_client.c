@@ -172,7 +172,7 @@ static void options(struct sr_options *opt)
 	sr_options_init(opt);
 	opt->socket = agent.socket;
 	opt->depth = DEPTH;
-	opt->flags = SR_OPT_NO_HUGE_PAGES | SR_OPT_NO_MLOCK;
+	opt->flags = SR_OPT_NO_HUGE_PAGES | SR_OPT_NO_MLOCK | SR_OPT_UNSEALED;
 	opt->wait = SR_WAIT_YIELD;
 	opt->timeout_ns = 5ull * SR_NS_PER_S;
 	opt->stale_ns = 3600ull * SR_NS_PER_S;

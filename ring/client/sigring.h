@@ -34,6 +34,21 @@
  * session with SR_WAIT_BLOCK, make no system call. Deadlines are compared with
  * CLOCK_MONOTONIC, read through the vDSO.
  *
+ * Sealed sessions. Nobody between a trading thread and the signer is believed: each
+ * session begins with the signer's attestation document, judged against a file of
+ * ours (sigring-trust(5)), and a handshake with our identity, and each record is
+ * encrypted and authenticated from one thread to the other. What the signer says is
+ * OK, DENIED, BAD_REQUEST or VOID. EXPIRED, NOT_SENT, UNKNOWN and SESSION_LOST are
+ * the agent's word or the library's, and final: no signature of that request is ever
+ * handed out later. The signer counts what it has accepted, and a count that does not
+ * fit what the agent said ends the session. Sessions in clear are for development,
+ * and have to be asked for (SR_OPT_UNSEALED).
+ *
+ * The keys of an identity and of its sessions lie in memory that is locked, left out
+ * of core dumps and wiped in a forked child; OpenSSL's expanded keys lie in its heap.
+ * An application that wants those out of core dumps too, and itself out of reach of
+ * other processes of its user, says prctl(PR_SET_DUMPABLE, 0): the library does not.
+ *
  * Errors are returned as -errno; each function lists its own, and the cold ones
  * say in a struct sr_reason what is wrong and what to do. What became of a
  * request is never an errno: it is the status of its completion.
@@ -74,9 +89,15 @@ struct sr_options {
 	uint64_t timeout_ns;   /* longest stay in sr_open or sr_session_open; 2 s */
 	uint64_t stale_ns;     /* heartbeat age at which the agent counts as not
 	                          answering; 1 s */
+	const char *identity;  /* our key pair, a file of `sigringctl identity new`;
+	                          NULL: $SIGRING_IDENTITY */
+	const char *trust;     /* which signers we believe, sigring-trust(5);
+	                          NULL: $SIGRING_TRUST */
 };
 #define SR_OPT_NO_HUGE_PAGES 1u /* do not try 2 MiB pages */
 #define SR_OPT_NO_MLOCK 2u      /* regions may be paged out: tests only */
+#define SR_OPT_UNSEALED 4u      /* records in clear, and whoever answers is believed:
+                                   development; excludes identity and trust */
 
 /* Options of sr_session_open(); zeroes are a good default. */
 struct sr_session_options {
@@ -88,6 +109,8 @@ struct sr_session_options {
 #define SR_SESSION_REOPEN 2u    /* sr_service opens a lost session again, once
                                    every completion has been polled */
 #define SR_SESSION_GIVE_LATE 4u /* hand out a LATE signature all the same */
+#define SR_SESSION_STRICT 16u   /* sealed: after a number that the signer did not
+                                   get, it denies every later one */
 #define SR_SESSION_FIRST 8u     /* slot word of message 0 is opt->first, not a
                                    random number: to test the wrap at 2^64 */
 
@@ -124,6 +147,8 @@ struct sr_session_stats {
 	uint64_t swallowed;  /* real completions after an UNKNOWN of ours */
 	uint64_t late;
 	uint64_t reopened;
+	uint64_t forged;     /* completions that the signer did not make */
+	uint64_t agent_lied; /* times that the signer's count showed it */
 };
 
 /* State of the client, for status pages. */
@@ -166,11 +191,13 @@ void sr_options_init(struct sr_options *opt);
  * @opt:    options; NULL for the defaults. Strings are copied.
  * @why:    out on failure, may be NULL.
  *
- * Returns 0; -EINVAL (an option is out of range); -ENOENT or -ECONNREFUSED
- * (no agent at the socket); -EACCES (this uid is not allowed); -EPROTO
- * (version or layout differ, or the agent broke the protocol); -ENOMEM (no
- * memory, or the memlock limit); -EDQUOT (too many sessions); -ETIMEDOUT.
- * Cold thread; blocks for at most opt->timeout_ns.
+ * Returns 0; -EINVAL (an option is out of range, or neither identity and trust nor
+ * SR_OPT_UNSEALED were given, or both); -ENOENT or -ECONNREFUSED (no agent at the
+ * socket, or no such identity); -EACCES (this uid is not allowed, or others can read
+ * the identity); -EBADMSG (the identity's file is none); -EPROTO (version or layout
+ * differ, or the agent broke the protocol); -ENOMEM (no memory, or the memlock
+ * limit); -ENOSYS (no protected memory: Linux before 4.14); -EDQUOT (too many
+ * sessions); -ETIMEDOUT. Cold thread; blocks for at most opt->timeout_ns.
  */
 SR_WARN_UNUSED int sr_open(struct sr_client **client, const struct sr_options *opt,
 			   struct sr_reason *why);
@@ -184,8 +211,13 @@ SR_WARN_UNUSED int sr_open(struct sr_client **client, const struct sr_options *o
  *
  * Returns 0; -EDQUOT (all opt->sessions are open, or the signer is full);
  * -ENOTCONN (not attached: call sr_service until it is, or the agent has no
- * signer); -EPROTO (the signer does not accept the sizes, or records in clear);
- * -ETIMEDOUT; -EPERM (after fork). Cold thread.
+ * signer, or the signer is busy); -EPROTO (the signer does not accept the sizes, or
+ * records in clear; or what came in its place was malformed); -ETIMEDOUT; -EPERM
+ * (after fork). Of a sealed session also: -EKEYREJECTED (the signer is not the one
+ * that the trust file describes: its document, its manifest or its handshake);
+ * -EACCES (the signer refuses our identity; or others may write the trust file);
+ * -EBADMSG, -ENOENT and the like (the trust file); -EIO (OpenSSL). Cold thread; one
+ * of its steps, judging a document, takes some milliseconds.
  */
 SR_WARN_UNUSED int sr_session_open(struct sr_session **session, struct sr_client *client,
 				   const struct sr_session_options *opt, struct sr_reason *why);
@@ -209,8 +241,9 @@ void sr_close(struct sr_client *client);
  *
  * Call it every few milliseconds. Makes system calls, never blocks on a peer.
  * Returns 1 when it did something, 0 when there was nothing to do, -ENOTCONN
- * while there is no agent (it tries again at the next call that is due), or
- * what sr_open() returns when the agent refuses us, with @why (may be NULL).
+ * while there is no agent, or a lost session could not be opened again (it tries
+ * again at the next call that is due), or what sr_open() returns when the agent
+ * refuses us, with @why (may be NULL).
  */
 int sr_service(struct sr_client *client, struct sr_reason *why);
 
@@ -233,8 +266,9 @@ void sr_reattach(struct sr_client *client);
  * Returns 0; -EAGAIN (depth requests are in flight: poll, then try again);
  * -EMSGSIZE (body longer than sr_body_max()); -ENOTCONN (no agent at the
  * moment: nothing was published); -ESTALE (the session is lost or was
- * abandoned: poll what is left, close it); -EPERM (after fork). Only 0 means
- * that a completion will come. Wait-free; ends in one release store.
+ * abandoned: poll what is left, close it); -EIO (OpenSSL failed: nothing was
+ * published, and the session is over as with -ESTALE); -EPERM (after fork). Only 0
+ * means that a completion will come. Wait-free; ends in one release store.
  */
 SR_WARN_UNUSED int sr_submit(struct sr_session *session, const struct sr_request *request);
 
@@ -275,8 +309,10 @@ SR_WARN_UNUSED int sr_commit(struct sr_session *session, const struct sr_request
  * Returns how many were written, 0 when there are none; and when there are
  * none and none can be expected: -ENOTCONN (the agent hung up, or its heartbeat
  * is older than opt->stale_ns), -ESTALE (the session is lost or abandoned and
- * every submit has been answered), -EPROTO (the agent broke the region; every
- * outstanding submit is answered UNKNOWN first), -EPERM (after fork). A request
+ * every submit has been answered), -EPROTO (the agent broke the region, or forged a
+ * completion), -EBADMSG (the agent lied about a request: the signer's count shows
+ * it), -EPERM (after fork). After those two the session is over like a lost one, and
+ * every outstanding submit is answered UNKNOWN first. A request
  * whose deadline passes without an answer is completed as UNKNOWN by our own
  * clock, whatever state the agent is in. Wait-free; one acquire load a look.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -33,13 +32,17 @@ static void child_after_fork(void)
 		if (c->sock >= 0)
 			(void)close(c->sock);
 		c->sock = -1;
+		if (c->talk && c->talk->sock >= 0) {
+			(void)close(c->talk->sock);
+			c->talk->sock = -1;
+		}
 		c->poisoned = true;
 		for (uint32_t i = 0; i < c->opt.sessions; i++) {
 			struct sr_session_full *s = &c->sessions[i];
 
 			s->head.usable = 0;
 			s->abandoned = false;
-			s->broken = false;
+			s->ended = 0;
 			s->link = s->link_seen;
 			sr_session_detach(s);
 		}
@@ -50,38 +53,6 @@ static void child_after_fork(void)
 static void watch_forks(void)
 {
 	(void)pthread_atfork(before_fork, parent_after_fork, child_after_fork);
-}
-
-void sr_options_init(struct sr_options *opt)
-{
-	memset(opt, 0, sizeof *opt);
-	opt->sessions = 1;
-	opt->depth = SR_DEPTH_DEFAULT;
-	opt->slot_bytes = SR_SUB_BYTES_DEFAULT;
-	opt->timeout_ns = 2ull * SR_NS_PER_S;
-	opt->stale_ns = SR_NS_PER_S;
-}
-
-static int check_options(const struct sr_options *o, const char *socket, struct sr_reason *why)
-{
-	if (o->sessions < 1 || o->sessions > SR_REGION_SESSIONS_MAX)
-		return sr_reason_set(why, -EINVAL, "sessions must be 1 to %u, not %u",
-				     SR_REGION_SESSIONS_MAX, o->sessions);
-	if (!sr_is_pow2(o->depth) || o->depth < SR_DEPTH_MIN || o->depth > SR_DEPTH_MAX)
-		return sr_reason_set(why, -EINVAL, "depth must be a power of two from %u to %u, not %u",
-				     SR_DEPTH_MIN, SR_DEPTH_MAX, o->depth);
-	if (o->slot_bytes % SR_LINE_BYTES || o->slot_bytes < SR_SUB_BYTES_MIN ||
-	    o->slot_bytes > SR_SUB_BYTES_MAX)
-		return sr_reason_set(why, -EINVAL,
-				     "slot_bytes must be a multiple of %u from %u to %u, not %u",
-				     SR_LINE_BYTES, SR_SUB_BYTES_MIN, SR_SUB_BYTES_MAX,
-				     o->slot_bytes);
-	if (o->wait > SR_WAIT_BLOCK)
-		return sr_reason_set(why, -EINVAL, "wait policy %u is not assigned", o->wait);
-	if (strlen(socket) >= sizeof((struct sr_client *)0)->socket)
-		return sr_reason_set(why, -EINVAL, "the socket's path is longer than %zu bytes",
-				     sizeof((struct sr_client *)0)->socket - 1);
-	return 0;
 }
 
 /* One mapping for all that the trading threads touch in private. */
@@ -142,11 +113,14 @@ static void unregister_client(const struct sr_client *c)
 	(void)pthread_mutex_unlock(&clients_lock);
 }
 
-static void nap(int sock)
+static void nap(const struct sr_client *c)
 {
-	struct pollfd p = { .fd = sock, .events = POLLIN };
+	struct pollfd p[2] = {
+		{ .fd = c->sock, .events = POLLIN }, /* one below 0 is passed over */
+		{ .fd = c->talk ? c->talk->sock : -1, .events = POLLIN },
+	};
 
-	(void)poll(&p, sock >= 0 ? 1 : 0, 1);
+	(void)poll(p, 2, 1);
 }
 
 /* A peer that is missing may be starting: worth another try until time is up. */
@@ -171,7 +145,7 @@ static int attach(struct sr_client *c, struct sr_reason *why)
 		if (sr_now_ns() > end_ns)
 			break;
 		if (ret <= 0)
-			nap(c->sock);
+			nap(c);
 	}
 	if (c->phase == SR_ATTACH_UP)
 		return 0;
@@ -180,36 +154,39 @@ static int attach(struct sr_client *c, struct sr_reason *why)
 	return last.error;
 }
 
-int sr_open(struct sr_client **client, const struct sr_options *opt, struct sr_reason *why)
+static struct sr_client *client_new(const struct sr_options *opt)
 {
-	struct sr_options defaults;
-	struct sr_client *c;
-	const char *socket;
-	int ret;
+	struct sr_client *c = calloc(1, sizeof *c);
 
-	if (!opt) {
-		sr_options_init(&defaults);
-		opt = &defaults;
-	}
-	socket = opt->socket ? opt->socket : getenv("SIGRING_SOCKET");
-	if (!socket)
-		socket = SR_SOCKET_DEFAULT;
-	ret = check_options(opt, socket, why);
-	if (ret < 0)
-		return ret;
-	c = calloc(1, sizeof *c);
 	if (!c)
-		return sr_reason_set(why, -ENOMEM, "out of memory");
+		return NULL;
 	c->opt = *opt;
-	c->opt.socket = NULL;
-	memcpy(c->socket, socket, strlen(socket) + 1);
+	c->opt.socket = c->opt.identity = c->opt.trust = NULL;
+	memcpy(c->socket, opt->socket, strlen(opt->socket) + 1);
 	c->sock = -1;
 	c->numa_node = -1;
 	c->submission.fd = -1;
 	c->submission_geometry =
 		(struct sr_geometry){ opt->sessions, opt->depth, opt->slot_bytes };
 	c->features = c->opt.wait == SR_WAIT_BLOCK ? SR_FEATURE_DOORBELL : 0;
-	ret = allocate(c, why);
+	return c;
+}
+
+int sr_open(struct sr_client **client, const struct sr_options *given, struct sr_reason *why)
+{
+	struct sr_options opt;
+	struct sr_client *c;
+	int ret = sr_client_options(&opt, given, why);
+
+	if (ret < 0)
+		return ret;
+	c = client_new(&opt);
+	if (!c)
+		return sr_reason_set(why, -ENOMEM, "out of memory");
+	if (opt.identity)
+		ret = sr_client_seal(c, opt.identity, opt.trust, why);
+	if (ret == 0)
+		ret = allocate(c, why);
 	if (ret == 0) {
 		register_client(c); /* whole enough for a fork to walk it */
 		ret = attach(c, why);
@@ -220,6 +197,15 @@ int sr_open(struct sr_client **client, const struct sr_options *opt, struct sr_r
 	}
 	*client = c;
 	return 0;
+}
+
+/* A sealed session begins with a conversation, one in clear with OPEN. */
+static void prepare_seal(struct sr_client *c, struct sr_session_full *s)
+{
+	s->secrets = c->secrets ? &c->secrets->sessions[s->index] : NULL;
+	s->unproven = s->again = s->has_past = s->past_lied = false;
+	s->backoff_ns = 0;
+	s->phase = s->secrets ? SR_PHASE_SETUP : SR_PHASE_OPEN_SEND;
 }
 
 static void prepare(struct sr_client *c, struct sr_session_full *s,
@@ -233,22 +219,32 @@ static void prepare(struct sr_client *c, struct sr_session_full *s,
 	s->head.depth = c->opt.depth;
 	s->head.body_bytes_max = sr_body_bytes_max(c->opt.slot_bytes);
 	s->head.usable = 0;
-	s->broken = false;
+	s->ended = 0;
 	s->abandoned = true; /* until the link is up: nothing can be submitted */
 	s->stale_ns = c->opt.stale_ns;
 	s->wait = c->wait;
 	s->reopening = false;
 	s->retry_ns = 0;
 	s->result = SR_RESULT_OK;
-	s->phase = SR_PHASE_OPEN_SEND;
+	prepare_seal(c, s);
 }
 
 /* Lets go of a session whose trading thread has stopped using it. */
 static void give_back(struct sr_client *c, struct sr_session_full *s)
 {
 	bool told = s->phase == SR_PHASE_UP || s->phase == SR_PHASE_OPEN_WAIT ||
-		    s->phase == SR_PHASE_RESUME_WAIT || s->phase == SR_PHASE_CLOSE_SEND;
+		    s->phase == SR_PHASE_RESUME_WAIT || s->phase == SR_PHASE_FIRST_WAIT ||
+		    s->phase == SR_PHASE_CLOSE_SEND;
 
+	sr_setup_stop(c, s);
+	if (s->secrets) {
+		/* The signer keeps it until its successor begins, or its place is wanted. */
+		if (s->phase == SR_PHASE_UP || s->phase == SR_PHASE_PARKING ||
+		    s->phase == SR_PHASE_RESUME_SEND || s->phase == SR_PHASE_RESUME_WAIT)
+			memcpy(s->predecessor, s->token, sizeof s->predecessor);
+		sr_seal_wipe(&s->secrets->requests);
+		sr_seal_wipe(&s->secrets->replies);
+	}
 	if (s->completions)
 		s->completions->users--;
 	s->completions = NULL;
@@ -260,7 +256,7 @@ static void give_back(struct sr_client *c, struct sr_session_full *s)
 	s->head.usable = 0;
 	s->link = (s->link | 1) + 1; /* down; even, so that the next one comes up odd */
 	sr_session_detach(s);
-	s->reopening = false;
+	s->reopening = s->again = false;
 	if (c->phase != SR_ATTACH_UP)
 		s->phase = SR_PHASE_FREE;
 	else if (s->phase != SR_PHASE_CLOSE_WAIT)
@@ -315,7 +311,7 @@ int sr_session_open(struct sr_session **session, struct sr_client *c,
 		if (ret < 0 && !worth_a_try(ret))
 			break;
 		if (ret <= 0)
-			nap(c->sock);
+			nap(c);
 	} while (sr_now_ns() < end_ns);
 	if (s)
 		give_back(c, s);
@@ -378,6 +374,7 @@ void sr_close(struct sr_client *c)
 		(void)close(c->submission.fd);
 	if (c->arena)
 		(void)munmap(c->arena, arena_bytes(&c->opt));
+	sr_client_unseal(c);
 	free(c->sessions);
 	free(c);
 }

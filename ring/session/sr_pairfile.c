@@ -89,7 +89,8 @@ static int parse(struct work *work, const struct sr_pairfile_kind *kind, size_t 
 	if (bytes < line || memcmp(text, kind->magic, line - 1) != 0 || text[line - 1] != '\n')
 		return sr_reason_set(why, -EBADMSG, "%s: the first line should be: %s", path,
 				     kind->magic);
-	if (bytes != FILE_BYTES(line) || memcmp(text + line, "public ", sizeof "public " - 1) != 0 ||
+	if (bytes != FILE_BYTES(line) ||
+	    memcmp(text + line, "public ", sizeof "public " - 1) != 0 ||
 	    sr_digits_get(pub, text + AT_PUBLIC(line), KEY) ||
 	    memcmp(text + AT_PUBLIC(line) + DIGITS, "\nsecret ", sizeof "\nsecret " - 1) != 0 ||
 	    sr_unhex_secret(work->pair.secret, text + AT_SECRET(line)) || text[bytes - 1] != '\n')
@@ -104,8 +105,8 @@ static int parse(struct work *work, const struct sr_pairfile_kind *kind, size_t 
 	return ret;
 }
 
-int sr_pairfile_load(struct sr_pairfile *pair, const struct sr_pairfile_kind *kind, const char *path,
-		     struct sr_reason *why)
+int sr_pairfile_load(struct sr_pairfile *pair, const struct sr_pairfile_kind *kind,
+		     const char *path, struct sr_reason *why)
 {
 	struct work *work;
 	size_t bytes;
