@@ -237,7 +237,7 @@ static int make_key(enum row row)
 {
 	char *file = run.key_files[row], *mode = row == ROW_PRESIGNED ? "presign" : "hedged";
 	char id[8], text[256] = "";
-	char *const generate[] = { "sigringctl", "key", "generate", "--id", id, "--permit",
+	char *const generate[] = { "sigringctl", "key", "new", "--id", id, "--permit",
 				   "ecdsa-sha256", "--nonce", mode, "--out", file, NULL };
 	char *const show[] = { "sigringctl", "key", "public", file, NULL };
 

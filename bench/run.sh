@@ -40,7 +40,7 @@ on_cpu() { local c; c=$(cpu_of "$1"); [ -z "$c" ] || echo "--cpu $c"; }
 
 mkdir -m 700 "$dir/keys"
 # A fresh key, gone in a minute, so nobody can restore a snapshot of its nonces.
-"$bin/sigringctl" key generate --id 1 --nonce presign --out "$dir/keys/1.key" \
+"$bin/sigringctl" key new --id 1 --nonce presign --out "$dir/keys/1.key" \
 	--permit ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340 >/dev/null 2>"$dir/log" ||
 	{ cat "$dir/log" >&2; exit 1; }
 "$bin/sigringctl" key public "$dir/keys/1.key" >"$dir/public"

@@ -15,10 +15,10 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "status", "what the agent of this host says of itself", sr_ctl_status },
-	{ "key", "make, import and show development keys", sr_ctl_key },
-	{ "operator", "key pairs of those who sign manifests", sr_ctl_operator },
+	{ "key", "keys in a signer, over an operator's session; and development keys", sr_ctl_key },
+	{ "operator", "key pairs of those who sign manifests and commands", sr_ctl_operator },
 	{ "identity", "key pairs of traders, and of recipients of sealed keys", sr_ctl_identity },
-	{ "manifest", "sign a manifest, show it, would a signer take it?", sr_ctl_manifest },
+	{ "manifest", "sign a manifest, show it, would a signer take it? bring it to one", sr_ctl_manifest },
 	{ "attest", "print and judge an attestation document", sr_ctl_attest },
 };
 

@@ -8,8 +8,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "sr_account.h"
+#include "sr_ctl_vault.h"
 #include "sr_curve.h"
-#include "sr_hash.h"
 #include "sr_hex.h"
 #include "sr_keyfile.h"
 #include "sr_keyring.h"
@@ -31,15 +32,15 @@ struct work {
 	struct secrets *secrets;
 };
 
-/* Options of generate and import. */
+/* Options of new. */
 struct options {
 	struct sr_key_info info;
 	char out[64];
 	const char *path;
+	bool import; /* of what standard input has */
 };
 
-static int run_generate(struct work *work, int argc, char **argv);
-static int run_import(struct work *work, int argc, char **argv);
+static int run_new(struct work *work, int argc, char **argv);
 static int run_show(struct work *work, int argc, char **argv);
 static int run_public(struct work *work, int argc, char **argv);
 
@@ -49,11 +50,10 @@ static const struct command {
 	const char *arguments;
 	const char *help;
 } commands[] = {
-	{ "generate", run_generate,
-	  "--id N --permit LIST [--uid N|any]... [--nonce MODE] [--out FILE]",
-	  "make a key from the kernel's entropy and write its file" },
-	{ "import", run_import, "--id N --permit LIST [--uid N|any]... [--nonce MODE] [--out FILE]",
-	  "the same with the 64 hexadecimal digits on standard input" },
+	{ "new", run_new,
+	  "--id N --permit LIST [--uid N|any]... [--nonce MODE] [--out FILE] [--import]",
+	  "make a development key and write its file; --import: of the 64 hexadecimal digits "
+	  "on standard input, else of the kernel's entropy" },
 	{ "show", run_show, "[--json] FILE...",
 	  "id, public key, Ethereum address and permissions; never the secret" },
 	{ "public", run_public, "FILE...",
@@ -67,12 +67,13 @@ static void usage(FILE *to)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  sigringctl key %s %s\n        %s\n", commands[i].name,
 			commands[i].arguments, commands[i].help);
+	sr_ctl_vault_usage(to, "key");
 	fprintf(to, "LIST  names with commas:");
 	for (uint32_t type = 1; type <= SR_TYPE_BLIND_MAX; type++)
 		fprintf(to, " %s", sr_type_name(type));
 	fprintf(to, "\nMODE  " SR_NONCE_MODES "; hedged when absent\n"
 		    "--uid whose sessions may use the key: your own user when absent\n"
-		    "--out key-N.key when absent; a file is never overwritten\n");
+		    "--out of new: key-N.key when absent; a file is never overwritten\n");
 }
 
 static int fail(const char *text)
@@ -171,6 +172,9 @@ static int take_option(struct options *options, int option, const char *value)
 	case 'o':
 		options->path = value;
 		return 0;
+	case 'm':
+		options->import = true;
+		return 0;
 	default:
 		return fail_usage("unknown option, or one without its value");
 	}
@@ -184,6 +188,7 @@ static int parse_options(struct options *options, int argc, char **argv)
 		{ "nonce", required_argument, NULL, 'n' },
 		{ "uid", required_argument, NULL, 'u' },
 		{ "out", required_argument, NULL, 'o' },
+		{ "import", no_argument, NULL, 'm' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct sr_key_info *info = &options->info;
@@ -222,23 +227,12 @@ static void print_hex(const unsigned char *bytes, size_t count)
 		printf("%02x", bytes[i]);
 }
 
-/* ERC-55: a letter is upper case when its digit of the Keccak-256 of the lower
- * case address is 8 or more. Wallets show it so. */
 static void print_address(const unsigned char address[20])
 {
-	unsigned char digest[SR_HASH_BYTES];
-	char text[41];
+	char text[SR_ACCOUNT_ETHEREUM_BYTES];
 
-	for (unsigned int i = 0; i < 20; i++)
-		(void)snprintf(text + 2 * i, 3, "%02x", address[i]);
-	sr_keccak256(digest, text, 40);
-	for (unsigned int i = 0; i < 40; i++) {
-		unsigned int nibble = (unsigned int)digest[i / 2] >> (i % 2 ? 0 : 4) & 15u;
-
-		if (text[i] >= 'a' && nibble >= 8)
-			text[i] = (char)(text[i] - 'a' + 'A');
-	}
-	printf("0x%s", text);
+	sr_account_ethereum(text, address);
+	printf("%s", text);
 }
 
 static void print_permits(const struct sr_key_info *info, const char *quote)
@@ -337,21 +331,16 @@ static int write_key(struct work *work, const struct options *options)
 	return print_files(work, 1, (char *[]){ (char *)(uintptr_t)options->path }, print_key);
 }
 
-static int run_generate(struct work *work, int argc, char **argv)
+static int generate(struct work *work)
 {
 	unsigned char pubkey[SR_PUBKEY_BYTES];
-	struct options options;
-	int ret = parse_options(&options, argc, argv);
-
-	if (ret)
-		return ret;
 
 	/* Once in 2^128 draws the number is no key. */
 	do {
 		if (fill_random(work->secrets->seckey, SR_SECKEY_BYTES))
 			return fail("the kernel gives no entropy (getrandom)");
 	} while (sr_curve_pubkey(work->curve, pubkey, NULL, work->secrets->seckey));
-	return write_key(work, &options);
+	return EXIT_DONE;
 }
 
 /* Straight into protected memory: stdio would keep a copy of its own. */
@@ -371,19 +360,15 @@ static size_t read_digits(char *digits, size_t room)
 	return bytes;
 }
 
-static int run_import(struct work *work, int argc, char **argv)
+static int import(struct work *work)
 {
 	struct secrets *secrets = work->secrets;
 	unsigned char pubkey[SR_PUBKEY_BYTES];
-	struct options options;
 	size_t bytes;
-	int ret = parse_options(&options, argc, argv);
 
-	if (ret)
-		return ret;
 	if (isatty(STDIN_FILENO))
 		return fail("a terminal would show the secret: give it from a file or a pipe, "
-			    "sigringctl key import ... < FILE");
+			    "sigringctl key new --import ... < FILE");
 
 	bytes = read_digits(secrets->digits, sizeof secrets->digits);
 	if (bytes == 65 && secrets->digits[64] == '\n')
@@ -393,7 +378,17 @@ static int run_import(struct work *work, int argc, char **argv)
 			    "but one newline; no 0x before them");
 	if (sr_curve_pubkey(work->curve, pubkey, NULL, secrets->seckey))
 		return fail("this is no key of secp256k1: 0, or not below the group's order");
-	return write_key(work, &options);
+	return EXIT_DONE;
+}
+
+static int run_new(struct work *work, int argc, char **argv)
+{
+	struct options options;
+	int ret = parse_options(&options, argc, argv);
+
+	if (!ret)
+		ret = options.import ? import(work) : generate(work);
+	return ret ? ret : write_key(work, &options);
 }
 
 static int run_show(struct work *work, int argc, char **argv)
@@ -422,6 +417,8 @@ int sr_ctl_key(int argc, char **argv)
 		usage(stdout);
 		return EXIT_DONE;
 	}
+	if (argc >= 2 && sr_ctl_vault_has("key", argv[1]))
+		return sr_ctl_vault(argc, argv);
 	for (size_t i = 0; argc >= 2 && i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_ctl_key.h - `sigringctl key`: make, take in and show development keys.
+ * sr_ctl_key.h - `sigringctl key`: development keys; those in a signer are in
+ * sr_ctl_vault.h.
  *
  * Part of the program, so it prints: results on stdout, what went wrong and what
  * to do on stderr. No subcommand prints a secret or takes one as an argument

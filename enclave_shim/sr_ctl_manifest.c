@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sr_ctl_file.h"
+#include "sr_ctl_vault.h"
 #include "sr_digits.h"
 #include "sr_heap.h"
 #include "sr_manifest.h"
@@ -74,6 +75,7 @@ static void usage(FILE *to)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  sigringctl manifest %s %s\n        %s\n", commands[i].name,
 			commands[i].arguments, commands[i].help);
+	sr_ctl_vault_usage(to, "manifest");
 	fprintf(to, "MANIFEST is the JSON alone or, once signed, with its signatures in front\n"
 		    "--operators names a list of public keys, one a line; see: sigringctl "
 		    "operator --help\n");
@@ -481,6 +483,8 @@ int sr_ctl_manifest(int argc, char **argv)
 		usage(stdout);
 		return EXIT_DONE;
 	}
+	if (argc >= 2 && sr_ctl_vault_has("manifest", argv[1]))
+		return sr_ctl_vault(argc, argv);
 	for (size_t i = 0; argc >= 2 && i < COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return run(&commands[i], argc - 1, argv + 1);

@@ -349,7 +349,7 @@ int sr_keyfile_load_dir(struct sr_keyring *ring, const struct sr_curve *curve, c
 	}
 	if (count == 0)
 		ret = fail(why, -ENOENT,
-			   "%s has no *.key: make one with: sigringctl key generate "
+			   "%s has no *.key: make one with: sigringctl key new "
 			   "--out %s/1.key ...",
 			   dir, dir);
 

@@ -342,7 +342,7 @@ static void mp_make_key(struct mp_rig *rig)
 	char out[400];
 	const char *generate[] = { "sigringctl",
 				   "key",
-				   "generate",
+				   "new",
 				   "--id",
 				   "7",
 				   "--permit",
@@ -360,7 +360,7 @@ static void mp_make_key(struct mp_rig *rig)
 
 	(void)snprintf(file, sizeof file, "%s/seven.key", rig->keys);
 	(void)snprintf(out, sizeof out, "%s/public", rig->dir);
-	MP_EQ(mp_run(generate, rig->agent_log), 0, "sigringctl key generate");
+	MP_EQ(mp_run(generate, rig->agent_log), 0, "sigringctl key new");
 	MP_EQ(mp_run(public, out), 0, "sigringctl key public");
 	text = mp_read_file(out);
 	hex = strchr(text, ' ');

@@ -54,7 +54,7 @@ check "examples/engine.c compiles" \
 	"$($CC $FLAGS $INCLUDE examples/engine.c $LINK -o "$work/engine" 2>&1)"
 
 mkdir -m 700 "$work/keys"
-"$BUILD/sigringctl" key generate --id 1 --permit ecdsa-sha256,ecdsa-keccak256 \
+"$BUILD/sigringctl" key new --id 1 --permit ecdsa-sha256,ecdsa-keccak256 \
 	--out "$work/keys/1.key" >"$work/key" 2>&1 || cat "$work/key"
 # An operator, a trader, and what the one lets the other do: README's first steps.
 "$BUILD/sigringctl" operator new --out "$work/operator" >"$work/operators" 2>"$work/key"

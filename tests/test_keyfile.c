@@ -236,7 +236,7 @@ Test(keyfile, directory_is_loaded_in_order_of_names)
 	char name[300];
 
 	cr_assert_eq(sr_keyfile_load_dir(ring, curve, dir, &why), -ENOENT);
-	cr_assert(strstr(why.text, "sigringctl key generate"));
+	cr_assert(strstr(why.text, "sigringctl key new"));
 	put_file(path, "sigring-key 1\nid 5\nuid any\npermit bip340\nsecret " SECRET "\n", 0600);
 	(void)snprintf(name, sizeof name, "%s/0.key", dir);
 	put_file(name, GOOD, 0600);
@@ -325,8 +325,8 @@ Test(keyfile, ctl_generates_keys_that_differ)
 {
 	char out[4096], name[300];
 
-	cr_assert_eq(RUN("", "generate", "--id", "4", "--permit", "bip340"), 0, "%s", out);
-	cr_assert_eq(RUN("", "generate", "--id", "5", "--permit", "bip340", "--out", "b.key"), 0);
+	cr_assert_eq(RUN("", "new", "--id", "4", "--permit", "bip340"), 0, "%s", out);
+	cr_assert_eq(RUN("", "new", "--id", "5", "--permit", "bip340", "--out", "b.key"), 0);
 	cr_assert(strstr(out, "id          5"), "%s", out);
 	cr_assert(strstr(out, "address     0x"));
 	(void)snprintf(name, sizeof name, "%s/key-4.key", dir);
@@ -336,7 +336,7 @@ Test(keyfile, ctl_generates_keys_that_differ)
 	cr_assert_eq(sr_keyring_info(ring, 0)->uids[0], getuid(), "the caller alone");
 	cr_assert_eq(sr_keyring_info(ring, 0)->uid_count, 1);
 	cr_assert_neq(memcmp(sr_keyring_secret(ring, 0), sr_keyring_secret(ring, 1), 32), 0);
-	cr_assert_eq(RUN("", "generate", "--id", "4", "--permit", "bip340"), 1);
+	cr_assert_eq(RUN("", "new", "--id", "4", "--permit", "bip340"), 1);
 	cr_assert(strstr(out, "never overwritten"), "%s", out);
 }
 
@@ -344,17 +344,17 @@ Test(keyfile, ctl_imports_from_standard_input_alone)
 {
 	char out[4096];
 
-	cr_assert_eq(RUN(SECRET "\n", "import", "--id", "4", "--permit", "bip340,ecdsa-sha256",
+	cr_assert_eq(RUN(SECRET "\n", "new", "--import", "--id", "4", "--permit", "bip340,ecdsa-sha256",
 			 "--uid", "7", "--uid", "8", "--nonce", "rfc6979"),
 		     0, "%s", out);
 	cr_assert(strstr(out, PUBLIC), "%s", out);
 	cr_assert_not(strstr(out, "2a2a2a"), "a secret in the output");
-	cr_assert_eq(RUN(SECRET, "import", "--id", "5", "--permit", "bip340"), 0);
-	cr_assert_eq(RUN(SECRET "0", "import", "--id", "6", "--permit", "bip340"), 1);
-	cr_assert_eq(RUN("0x" SECRET, "import", "--id", "6", "--permit", "bip340"), 1);
-	cr_assert_eq(RUN("", "import", "--id", "6", "--permit", "bip340"), 1);
+	cr_assert_eq(RUN(SECRET, "new", "--import", "--id", "5", "--permit", "bip340"), 0);
+	cr_assert_eq(RUN(SECRET "0", "new", "--import", "--id", "6", "--permit", "bip340"), 1);
+	cr_assert_eq(RUN("0x" SECRET, "new", "--import", "--id", "6", "--permit", "bip340"), 1);
+	cr_assert_eq(RUN("", "new", "--import", "--id", "6", "--permit", "bip340"), 1);
 	cr_assert(strstr(out, "64 hexadecimal digits"), "%s", out);
-	cr_assert_eq(RUN("", "import", "--id", "6", "--permit", "bip340", SECRET), 2);
+	cr_assert_eq(RUN("", "new", "--import", "--id", "6", "--permit", "bip340", SECRET), 2);
 	cr_assert(strstr(out, "never from an argument"), "%s", out);
 }
 
@@ -387,7 +387,7 @@ Test(keyfile, ctl_shows_addresses_as_wallets_do)
 	char out[4096];
 
 	cr_assert_eq(RUN("0000000000000000000000000000000000000000000000000000000000000001",
-			 "import", "--id", "1", "--permit", "bip340"),
+			 "new", "--import", "--id", "1", "--permit", "bip340"),
 		     0);
 	cr_assert(strstr(out, "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf"), "%s", out);
 }
@@ -397,23 +397,23 @@ Test(keyfile, ctl_called_wrongly_says_so_with_exit_code_2)
 	char out[4096];
 
 	cr_assert_eq(run(out, sizeof out, "", (const char *const[]){ NULL }), 2);
-	cr_assert(strstr(out, "usage:") && strstr(out, "generate --id N"));
+	cr_assert(strstr(out, "usage:") && strstr(out, "new --id N"));
 	cr_assert_eq(RUN("", "frob"), 2);
 	cr_assert_eq(RUN("", "--help"), 0);
 	cr_assert_eq(RUN("", "show"), 2);
 	cr_assert_eq(RUN("", "show", "--xml", "f"), 2);
 	cr_assert_eq(RUN("", "public"), 2);
-	cr_assert_eq(RUN("", "generate", "--permit", "bip340"), 2);
+	cr_assert_eq(RUN("", "new", "--permit", "bip340"), 2);
 	cr_assert(strstr(out, "--id is missing"));
-	cr_assert_eq(RUN("", "generate", "--id", "1"), 2);
+	cr_assert_eq(RUN("", "new", "--id", "1"), 2);
 	cr_assert(strstr(out, "--permit is missing"));
-	cr_assert_eq(RUN("", "generate", "--id"), 2);
-	cr_assert_eq(RUN("", "generate", "--id", "x"), 2);
-	cr_assert_eq(RUN("", "generate", "--id", "1", "--permit", "everything"), 2);
-	cr_assert_eq(RUN("", "generate", "--id", "1", "--permit", "bip340", "--uid", "me"), 2);
-	cr_assert_eq(RUN("", "generate", "--id", "1", "--permit", "bip340", "--uid", "1", "--uid",
+	cr_assert_eq(RUN("", "new", "--id"), 2);
+	cr_assert_eq(RUN("", "new", "--id", "x"), 2);
+	cr_assert_eq(RUN("", "new", "--id", "1", "--permit", "everything"), 2);
+	cr_assert_eq(RUN("", "new", "--id", "1", "--permit", "bip340", "--uid", "me"), 2);
+	cr_assert_eq(RUN("", "new", "--id", "1", "--permit", "bip340", "--uid", "1", "--uid",
 			 "any"),
 		     2);
-	cr_assert_eq(RUN("", "generate", "--id", "1", "--permit", "bip340", "--nonce", "4"), 2);
-	cr_assert_eq(RUN("", "generate", "--id", "1", "--secret", "00"), 2);
+	cr_assert_eq(RUN("", "new", "--id", "1", "--permit", "bip340", "--nonce", "4"), 2);
+	cr_assert_eq(RUN("", "new", "--id", "1", "--secret", "00"), 2);
 }

@@ -142,8 +142,8 @@ SR_WARN_UNUSED int sr_noise_peer(const struct sr_noise *noise,
 /*
  * sr_noise_finish - Split(), after the last message; the handshake is wiped.
  *
- * @keys: out, in protected memory. Transport messages would use send and receive
- *        with sr_aead.h, numbered from 0; setting up a session has none.
+ * @keys: out, in protected memory. Transport messages use send and receive
+ *        with sr_aead.h, numbered from 0 (sr_channel.h); a session has none.
  * Returns 0; -EINVAL when messages are missing; -EIO. @keys is then untouched.
  */
 SR_WARN_UNUSED int sr_noise_finish(struct sr_noise *noise, struct sr_noise_keys *keys);

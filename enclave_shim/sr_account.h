@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_account.h - what venues call the owner of a key: text made of its public half.
+ *
+ * Pure functions, nothing here is secret.
+ */
+#ifndef SR_ACCOUNT_H
+#define SR_ACCOUNT_H
+
+#include "sr_base.h"
+
+#define SR_ACCOUNT_ETHEREUM_BYTES 43u /* "0x", 40 digits, zero */
+#define SR_ACCOUNT_PREFIX_MAX 20u     /* of a Cosmos chain */
+#define SR_ACCOUNT_COSMOS_BYTES (SR_ACCOUNT_PREFIX_MAX + 1u + 32u + 6u + 1u)
+
+SR_BEGIN_DECLS
+
+/* sr_account_ethereum - 20 bytes with the check of ERC-55: a letter is upper case when its
+ * digit of the Keccak-256 of the lower-case address is 8 or more. Wallets show it so. */
+void sr_account_ethereum(char text[SR_ACCOUNT_ETHEREUM_BYTES], const unsigned char address[20]);
+
+/*
+ * sr_account_cosmos - RIPEMD160(SHA256(compressed public key)) in Bech32 (BIP 173), as
+ * chains of the Cosmos SDK write it.
+ *
+ * @prefix: the chain's, as "cosmos" or "dydx": 1 .. 20 lower-case letters and digits.
+ * Returns 0; -EINVAL: another prefix; -EIO: OpenSSL has no RIPEMD-160.
+ */
+SR_WARN_UNUSED int sr_account_cosmos(char text[SR_ACCOUNT_COSMOS_BYTES], const char *prefix,
+				     const unsigned char pubkey[33]);
+
+SR_END_DECLS
+
+#endif /* SR_ACCOUNT_H */
