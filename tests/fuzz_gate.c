@@ -15,6 +15,7 @@
 #include <openssl/err.h>
 
 #include "gate_rig.h"
+#include "sr_channel.h"
 
 #define FUZZ_NAME "gate"
 #define FUZZ_MAKE make_input
@@ -79,11 +80,32 @@ static void connect_anew(uint8_t how)
 	course.config.request.flags = how >> 6;
 	if (how & 8 && rig.secrets->ticket.attested_ms)
 		course.config.ticket = &rig.secrets->ticket;
+	if (how & 32) {
+		course.config.is_operator = true;
+		course.config.ticket = NULL;
+	}
 	if (how & 16)
 		course.config.request.depth = how;
 	rig_require(rig_begin(&course.config) == SR_SETUP_OK);
 	course.up = rig.up;
 	keep(&rig.up);
+}
+
+/* The operator believes that the gate is at the other end. */
+static void check_operator(const struct sr_noise_keys *keys)
+{
+	static struct sr_channel channel;
+	static unsigned char room[64];
+	size_t at = 0;
+
+	rig_require(sr_channel_init(&channel, keys, room, sizeof room) == 0);
+	rig_require(sr_channel_put(&channel, rig.up.data, &rig.up.bytes,
+				   (const unsigned char *)"list", 4, &at) == 0);
+	if (!sr_gate_late(&rig.talk, rig.now_ns))
+		rig_require(rig_up() == SR_GATE_COMMAND && rig.down.bytes == 0);
+	sr_channel_wipe(&channel);
+	course.over = true;
+	sr_gate_leave(rig.gate, &rig.talk, rig.now_ns);
 }
 
 /* The client believes that it has a session. */
@@ -103,6 +125,11 @@ static void check_session(void)
 	rig_require(course.admitted && !course.spoilt);
 	rig_require(sr_setup_finish(&rig.secrets->setup, keys, &rig.secrets->result) == 0);
 	rig_require(!memcmp(keys->rs, sr_gate_public_key(rig.gate), sizeof keys->rs));
+	if (course.config.is_operator) {
+		if (!course.over)
+			check_operator(keys);
+		return;
+	}
 	rig_require(admission->terms.first == course.config.request.first);
 	rig_require(sr_seal_init(&seal, &send) == 0);
 	sr_put64(record, send.first);
@@ -121,7 +148,7 @@ static void say_up(void)
 	said = rig.up;
 	verdict = sr_gate_take(rig.gate, &rig.talk, rig.down.data, &rig.down.bytes,
 			       &rig.secrets->admission, rig.up.data, rig.up.bytes, rig.now_ns);
-	rig_require((verdict == SR_GATE_SILENT) == (rig.down.bytes == 0));
+	rig_require((verdict == SR_GATE_SILENT) == (rig.down.bytes == 0)); /* none seals here */
 	rig_require((verdict == SR_GATE_REFUSED) == (rig_refusal() != 0));
 	rig_require(rig.down.bytes <= SR_CONTROL_BYTES_MAX);
 	rig_require(!course.over || verdict == SR_GATE_SILENT);
@@ -129,6 +156,10 @@ static void say_up(void)
 		/* Nothing but what a client has written; with a ticket, whenever. */
 		rig_require(same(&said, &course.up) || (said.data[10] && was_said(&said)));
 		course.admitted = same(&said, &course.up);
+	}
+	if (verdict == SR_GATE_ANSWER && sr_get32(rig.down.data + 4) == SR_CONTROL_BEGUN) {
+		rig_require(same(&said, &course.up) && course.config.is_operator);
+		course.admitted = true;
 	}
 	if (verdict == SR_GATE_REFUSED || verdict == SR_GATE_ADMIT)
 		course.over = true;

@@ -60,6 +60,8 @@ static bool length_is_legal(uint32_t kind, uint32_t bytes)
 		return bytes == 232;
 	case SR_CONTROL_REFUSED:
 		return bytes == 16;
+	case SR_CONTROL_SEALED:
+		return bytes >= 25 && bytes <= 16384;
 	default:
 		return false;
 	}
@@ -287,8 +289,14 @@ Test(control, a_reserved_bit_that_is_set_is_refused)
 			cr_assert_eq(read_any(&message), -EPROTO, "byte %u of kind %u", at,
 				     reserved[i].kind);
 		}
+	/* An operator has no ticket, and there is no third kind of client. */
 	struct sr_control message = whole(write_any(SR_CONTROL_BEGIN));
-	buffer[10] = 3;
+	for (int flags = 0; flags < 256; flags++) {
+		buffer[10] = (unsigned char)flags;
+		cr_assert_eq(read_any(&message), flags <= 2 ? 0 : -EPROTO, "%d", flags);
+	}
+	buffer[10] = 2;
+	buffer[112] = 1;
 	cr_assert_eq(read_any(&message), -EPROTO);
 }
 
@@ -360,6 +368,12 @@ Test(control, hashes_and_prologue_are_as_documented)
 	sr_prologue_put(prologue, pcr0, hash, &begin);
 	cr_assert_eq(EVP_Digest(prologue, sizeof prologue, hash, NULL, EVP_sha256(), NULL), 1);
 	assert_hex(hash, "a792f10211be793d4dfc611d38812d0c0852237b5e9e6af69c7af02e93da2405");
+	cr_assert(prologue[16] == 1 && prologue[17] == 0 && prologue[98 + 2] == 1);
+
+	begin.has_ticket = false;
+	begin.is_operator = true;
+	sr_prologue_put(prologue, pcr0, hash, &begin);
+	cr_assert(prologue[16] == 2 && prologue[17] == 0 && prologue[98 + 2] == 2);
 }
 
 Test(control, every_bit_of_the_terms_changes_their_hash)
