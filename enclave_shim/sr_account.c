@@ -3,28 +3,18 @@
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <stdio.h>
 
-#include "sr_hash.h"
+#include "sr_eip712.h"
 
 #define GROUPS 32u /* of five bits: 20 bytes */
 #define CHECK_GROUPS 6u
 
 void sr_account_ethereum(char text[SR_ACCOUNT_ETHEREUM_BYTES], const unsigned char address[20])
 {
-	unsigned char digest[SR_HASH_BYTES];
+	struct sr_out out = sr_out_over(text, SR_ACCOUNT_ETHEREUM_BYTES - 1);
 
-	(void)snprintf(text, 3, "0x");
-	for (unsigned int i = 0; i < 20; i++)
-		(void)snprintf(text + 2 + 2 * i, 3, "%02x", address[i]);
-	sr_keccak256(digest, text + 2, 40);
-	for (unsigned int i = 0; i < 40; i++) {
-		unsigned int nibble = (unsigned int)digest[i / 2] >> (i % 2 ? 0 : 4) & 15u;
-		char *c = &text[2 + i];
-
-		if (*c >= 'a' && nibble >= 8)
-			*c = (char)(*c - 'a' + 'A');
-	}
+	sr_address_checksum(&out, address);
+	text[SR_ACCOUNT_ETHEREUM_BYTES - 1] = '\0';
 }
 
 static uint32_t polymod(uint32_t check, uint8_t value)

@@ -15,8 +15,7 @@
 
 SR_BEGIN_DECLS
 
-/* sr_account_ethereum - 20 bytes with the check of ERC-55: a letter is upper case when its
- * digit of the Keccak-256 of the lower-case address is 8 or more. Wallets show it so. */
+/* sr_account_ethereum - 20 bytes with the check of ERC-55, as wallets show it. */
 void sr_account_ethereum(char text[SR_ACCOUNT_ETHEREUM_BYTES], const unsigned char address[20]);
 
 /*
