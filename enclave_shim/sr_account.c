@@ -62,7 +62,7 @@ static void bech32(char *text, const char *prefix, const unsigned char data[20])
 	text[at] = '\0';
 }
 
-static bool prefix_valid(const char *prefix)
+bool sr_account_prefix_valid(const char *prefix)
 {
 	size_t bytes = strnlen(prefix, SR_ACCOUNT_PREFIX_MAX + 1);
 
@@ -80,7 +80,7 @@ int sr_account_cosmos(char text[SR_ACCOUNT_COSMOS_BYTES], const char *prefix,
 	EVP_MD *md;
 	bool good;
 
-	if (!prefix_valid(prefix))
+	if (!sr_account_prefix_valid(prefix))
 		return -EINVAL;
 	(void)ERR_set_mark();
 	md = EVP_MD_fetch(NULL, "RIPEMD160", NULL);

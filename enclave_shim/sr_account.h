@@ -18,12 +18,15 @@ SR_BEGIN_DECLS
 /* sr_account_ethereum - 20 bytes with the check of ERC-55, as wallets show it. */
 void sr_account_ethereum(char text[SR_ACCOUNT_ETHEREUM_BYTES], const unsigned char address[20]);
 
+/* sr_account_prefix_valid - could a chain have it? 1 .. 20 lower-case letters, digits. */
+bool sr_account_prefix_valid(const char *prefix);
+
 /*
  * sr_account_cosmos - RIPEMD160(SHA256(compressed public key)) in Bech32 (BIP 173), as
  * chains of the Cosmos SDK write it.
  *
- * @prefix: the chain's, as "cosmos" or "dydx": 1 .. 20 lower-case letters and digits.
- * Returns 0; -EINVAL: another prefix; -EIO: OpenSSL has no RIPEMD-160.
+ * @prefix: the chain's, as "cosmos" or "dydx".
+ * Returns 0; -EINVAL: a prefix that no chain has; -EIO: OpenSSL has no RIPEMD-160.
  */
 SR_WARN_UNUSED int sr_account_cosmos(char text[SR_ACCOUNT_COSMOS_BYTES], const char *prefix,
 				     const unsigned char pubkey[33]);

@@ -554,8 +554,6 @@ static int take_option(struct work *work, int letter, const char *value)
 static int judge_options(struct work *work)
 {
 	struct sr_ctl_where *where = &work->where;
-	char account[SR_ACCOUNT_COSMOS_BYTES];
-	static const unsigned char pubkey[SR_PUBKEY_BYTES];
 
 	if (!where->trust)
 		where->trust = getenv("SIGRING_TRUST");
@@ -571,7 +569,7 @@ static int judge_options(struct work *work)
 	if (!where->operator_count && work->command->run != run_load)
 		return fail_usage(work, "--operator is missing: it takes as many as the signer was "
 					"told to need");
-	if (work->prefix && sr_account_cosmos(account, work->prefix, pubkey) == -EINVAL)
+	if (work->prefix && !sr_account_prefix_valid(work->prefix))
 		return fail_usage(work, "--cosmos-prefix wants 1 to 20 lower-case letters and digits");
 	return 0;
 }
