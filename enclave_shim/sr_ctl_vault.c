@@ -600,7 +600,7 @@ static int work_begin(struct work *work)
 
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return fail(work, "cannot make the process undumpable (prctl)");
-	if (sr_heap_protect() && !CRYPTO_secure_malloc_initialized())
+	if (sr_heap_protect(SR_HEAP_BYTES) && !CRYPTO_secure_malloc_initialized())
 		return fail(work, "no protected heap for OpenSSL: raise the memlock limit "
 				  "(ulimit -l)");
 	if (sr_secret_alloc(&mem, sizeof *work->secrets))

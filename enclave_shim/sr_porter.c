@@ -99,14 +99,17 @@ int sr_porter_manifest_read(struct sr_porter *p, struct sr_task **task, struct s
 int sr_porter_tell(struct sr_porter *p, struct sr_reason *why)
 {
 	const struct sr_porter_config *c = &p->config;
+	uint64_t version = p->manifest.version;
 	int ret = 0;
 
 	if (p->told_version == p->manifest.version)
 		return 0;
 	p->told_version = p->manifest.version;
+	/* Operators come before there is a manifest; clients are to wait for the first. */
+	if (version == 0)
+		version = 1;
 	if (c->trust_out && c->ground->tell)
-		ret = c->ground->tell(c->module, &c->evidence, c->trust_out, p->manifest.version,
-				      why);
+		ret = c->ground->tell(c->module, &c->evidence, c->trust_out, version, why);
 	return ret;
 }
 
@@ -207,7 +210,7 @@ static int give_rights(struct sr_porter *p, struct sr_core *core, struct sr_reas
 
 	give_no_rights(p, core);
 	if (!p->config.manifest)
-		return 0;
+		return sr_porter_tell(p, why);
 	ret = sr_porter_manifest_read(p, &task, why);
 	if (ret)
 		return ret;
@@ -236,6 +239,7 @@ int sr_porter_new(struct sr_porter **porter, const struct sr_porter_config *conf
 	if (!p)
 		return sr_reason_set(why, -ENOMEM, "out of memory");
 	p->config = *config;
+	p->told_version = UINT64_MAX; /* even of none */
 	p->listen_fd = p->knock_fds[0] = p->knock_fds[1] = -1;
 	for (uint32_t i = 0; i < SR_PORTER_TALKS; i++)
 		p->talks[i].fd = -1;
