@@ -11,7 +11,8 @@
 
 #define SR_VENUES(ROW)                        \
 	ROW(256, HYPERLIQUID, hyperliquid)    \
-	ROW(257, POLYMARKET, polymarket)
+	ROW(257, POLYMARKET, polymarket)      \
+	ROW(258, DYDX, dydx)
 
 enum sr_order_type {
 #define SR_VENUE_NUMBER(number, constant, name) SR_TYPE_##constant = number,
