@@ -7,7 +7,7 @@
 #include "sr_porter_state.h"
 
 #define ACCEPTS_MAX 16u /* a turn */
-#define PAUSE_NS (100 * SR_NS_PER_MS)
+#define PAUSE_NS (UINT64_C(100) * SR_NS_PER_MS)
 #define TASKS_MS 2     /* until tasks that are out have come back */
 #define SETTLED_MS 20  /* until a session has settled */
 #define LATE_MS 250    /* until a conversation may be late */
@@ -372,11 +372,11 @@ static void turn(struct sr_porter *p)
 	now_ns = sr_now_ns();
 	for (nfds_t i = 0; i < count; i++)
 		attend(p, talks[i], fds[i].revents, now_ns);
-	look_at_post(p, now_ns);
 	if (fds[count].revents)
 		answer_knocks(p, now_ns);
 	if (fds[count + 1].revents)
 		accept_talks(p, now_ns);
+	look_at_post(p, now_ns); /* last: what it finds nothing wakes us for */
 }
 
 static void note_end(const struct sr_porter *p)

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* Sealed sessions from end to end: a real sigring-signer with operators and a manifest,
+ * and a client that speaks to its control address and its stream by hand. */
+#include "mp_sealed.h"
+
+static struct mp_sealed s;
+static struct mp_stream stream;
+
+static void begin(void)
+{
+	sealed_new(&s);
+	mp_start_signer(&s.rig);
+}
+
+/* A session that has signed an order of number 1. */
+static struct mp_talk *session(uint32_t *id)
+{
+	unsigned char reply[SR_CMP_BODY_BYTES];
+	struct mp_talk *t = sealed_talk(&s, s.trader);
+
+	sealed_converse(t, NULL, NULL);
+	MP_EQ(sealed_open(&stream, t, id), SR_OPENED_OK, "OPEN");
+	sealed_message_0(&stream, t, *id, reply);
+	sealed_order(&stream, &s, t, *id, 1);
+	return t;
+}
+
+static void order_is_signed(void)
+{
+	struct mp_talk *t;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	t = session(&id);
+	for (uint64_t n = 2; n < 100; n++)
+		sealed_order(&stream, &s, t, id, n);
+	sealed_end(t);
+	mp_rig_stop(&s.rig);
+	MP_EQ(mp_count_lines(s.rig.signer_log, "sessions set up: 1 (0 by ticket); refused: 0; "
+					       "waiting for a record: 0"),
+	      1, "the counts at the end");
+}
+
+/* An OPEN right behind BEGUN finds the admission there, each time. */
+static void open_follows_begun_at_once(void)
+{
+	begin();
+	sealed_stream(&stream, &s);
+	for (unsigned int i = 0; i < 100; i++) {
+		struct mp_talk *t;
+		uint32_t id;
+
+		t = session(&id);
+		sealed_end(t);
+	}
+	mp_rig_stop(&s.rig);
+}
+
+static void ticket_opens_the_next(void)
+{
+	unsigned char reply[SR_CMP_BODY_BYTES];
+	struct mp_talk *t, *next;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	t = session(&id);
+	MP_CHECK(t->result.grant.has_ticket, "there is no ticket");
+	next = sealed_talk(&s, s.trader);
+	sealed_converse(next, &t->ticket, t->token);
+	MP_EQ(sealed_open(&stream, next, &id), SR_OPENED_OK, "OPEN");
+	sealed_message_0(&stream, next, id, reply);
+	MP_EQ(sr_get64(reply + SR_LAST_KNOWN), 1, "the predecessor was there");
+	MP_EQ(sr_get64(reply + SR_LAST_NEXT), 2, "how far it had come");
+	MP_EQ(sr_get64(reply + SR_LAST_ACCEPTED), 2, "what it had accepted");
+	sealed_order(&stream, &s, next, id, 1);
+	sealed_end(next);
+
+	/* A ticket is good once. */
+	next = sealed_talk(&s, s.trader);
+	sealed_begin(next, &t->ticket, NULL);
+	MP_EQ(sealed_step(next), SR_SETUP_REFUSED, "a ticket that was spent");
+	MP_EQ(next->setup.refusal, SR_REFUSAL_TICKET_SPENT, "why");
+	sealed_end(next);
+	sealed_end(t);
+	mp_rig_stop(&s.rig);
+	MP_EQ(mp_count_lines(s.rig.signer_log, "sessions set up: 2 (1 by ticket); refused: 1;"), 1,
+	      "the counts at the end");
+}
+
+static void stranger_is_refused(void)
+{
+	struct mp_talk *t;
+
+	begin();
+	t = sealed_talk(&s, s.stranger);
+	sealed_begin(t, NULL, NULL);
+	MP_EQ(sealed_step(t), SR_SETUP_OK, "the document");
+	MP_EQ(sealed_step(t), SR_SETUP_REFUSED, "BEGIN of a stranger");
+	MP_EQ(t->setup.refusal, SR_REFUSAL_IDENTITY, "why");
+	MP_CHECK(!sealed_recv(t->fd, t->in, &t->bytes, sizeof t->in), "it hangs up then");
+	sealed_end(t);
+	mp_await_lines(s.rig.signer_log, "a conversation was refused: ", 1);
+	mp_rig_stop(&s.rig);
+}
+
+/* What the file of the key permits does not count beside a manifest. */
+static void manifest_outweighs_key_files(void)
+{
+	unsigned char body[32] = { 1 }, reply[SR_CMP_BODY_BYTES];
+	struct mp_talk *t;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	t = session(&id);
+	MP_CHECK(sealed_request(&stream, t, id, 2, SR_ECDSA_DIGEST, body, sizeof body, reply),
+		 "the session ended");
+	MP_EQ(sr_get16(reply + SR_REP_STATUS), SR_DENIED, "status");
+	MP_EQ(sr_get16(reply + SR_REP_POLICY), SR_POLICY_TYPE_NOT_PERMITTED, "policy");
+	sealed_end(t);
+	mp_rig_stop(&s.rig);
+}
+
+static void without_a_manifest_nobody_signs(void)
+{
+	begin();
+	mp_signal(&s.rig.signer, SIGTERM);
+	s.rig.signer_args[4] = NULL;
+	mp_start_signer(&s.rig);
+	mp_await_lines(s.rig.signer_log, "no manifest is in force", 1);
+	mp_rig_stop(&s.rig);
+}
+
+static void hangup(void)
+{
+	MP_EQ(kill(s.rig.signer, SIGHUP), 0, "SIGHUP");
+}
+
+/* A higher version takes a trader's rights, and his session, at once. */
+static void reload_ends_sessions_of_who_has_gone(void)
+{
+	unsigned char reply[SR_CMP_BODY_BYTES], body[4] = { 1 };
+	struct mp_talk *t, *new;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	t = session(&id);
+	sealed_manifest(&s, 2, s.stranger, "hedged");
+	hangup();
+	mp_await_lines(s.rig.signer_log, "manifest version 2 is in force", 1);
+	MP_CHECK(!sealed_request(&stream, t, id, 2, SR_ECDSA_SHA256, body, sizeof body, reply),
+		 "a session of somebody who is in no manifest is still served");
+	sealed_end(t);
+
+	t = sealed_talk(&s, s.trader);
+	MP_EQ(t->trust.manifest_min, 2, "the trust file speaks of the new version");
+	sealed_begin(t, NULL, NULL);
+	MP_EQ(sealed_step(t), SR_SETUP_OK, "the document");
+	MP_EQ(sealed_step(t), SR_SETUP_REFUSED, "BEGIN of who was");
+	MP_EQ(t->setup.refusal, SR_REFUSAL_IDENTITY, "why");
+	sealed_end(t);
+	new = sealed_talk(&s, s.stranger);
+	sealed_converse(new, NULL, NULL);
+	MP_EQ(sealed_open(&stream, new, &id), SR_OPENED_OK, "OPEN");
+	sealed_message_0(&stream, new, id, reply);
+	sealed_order(&stream, &s, new, id, 1);
+	sealed_end(new);
+	mp_rig_stop(&s.rig);
+}
+
+static void refused_file_changes_nothing(void)
+{
+	struct mp_talk *t;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	sealed_write(s.manifest, "{}\n");
+	hangup();
+	mp_await_lines(s.rig.signer_log, "the manifest in force stays", 1);
+	(void)unlink(s.manifest);
+	hangup();
+	mp_await_lines(s.rig.signer_log, "the manifest in force stays", 2);
+	sealed_manifest(&s, 1, s.stranger, "hedged");
+	hangup();
+	mp_await_lines(s.rig.signer_log, "the manifest in force stays", 3);
+	t = session(&id);
+	sealed_end(t);
+	mp_rig_stop(&s.rig);
+}
+
+/* Snapshots cannot be excluded on a test machine; where they can, there is a pool. */
+static void presign_without_a_pool_is_refused(void)
+{
+	const char *check[2 * MP_ARGS_MAX] = { "sigring-signer", "--listen", s.rig.stream,
+					       "--keys",         s.rig.keys, "--check" };
+	char log[300];
+	char *text;
+
+	sealed_new(&s);
+	sealed_manifest(&s, 1, s.trader, "presign");
+	for (size_t i = 0; s.rig.signer_args[i]; i++)
+		check[6 + i] = s.rig.signer_args[i];
+	(void)snprintf(log, sizeof log, "%s/check", s.rig.dir);
+	(void)mp_run(check, log);
+	text = mp_read_file(log);
+	MP_CHECK(strstr(text, "key 7 has nonce presign, and this signer was started without a pool") ||
+			 strstr(text, "presignatures were made"),
+		 "%s", text);
+	free(text);
+}
+
+/* ---- those who are no clients ---- */
+
+/* Connections that only hold places: who has something to say gets one. */
+static void silent_conversations_keep_none_out(void)
+{
+	int fds[200];
+	struct mp_talk *t;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	for (size_t i = 0; i < 200; i++)
+		fds[i] = sealed_connect(s.control);
+	t = session(&id);
+	sealed_end(t);
+	for (size_t i = 0; i < 200; i++)
+		(void)close(fds[i]);
+	t = session(&id);
+	sealed_end(t);
+	mp_rig_stop(&s.rig);
+}
+
+static void silence_is_hung_up_on(void)
+{
+	unsigned char in[16];
+	size_t bytes = 0;
+	int fd;
+
+	begin();
+	fd = sealed_connect(s.control);
+	MP_CHECK(!sealed_recv(fd, in, &bytes, sizeof in), "an answer to nothing");
+	(void)close(fd);
+	mp_rig_stop(&s.rig);
+}
+
+static void garbage_is_hung_up_on(void)
+{
+	struct mp_talk *t;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	for (unsigned int i = 0; i < 300; i++) {
+		unsigned char junk[512], in[SR_CONTROL_BYTES_MAX];
+		size_t bytes = 0;
+		int fd = sealed_connect(s.control);
+
+		for (size_t j = 0; j < sizeof junk; j++)
+			junk[j] = (unsigned char)mp_random();
+		if (i % 3 == 0) { /* a header that makes sense */
+			sr_put32(junk, i % 2 ? SR_BEGIN_BYTES : SR_ATTEST_MESSAGE_BYTES);
+			sr_put32(junk + 4, i % 2 ? SR_CONTROL_BEGIN : SR_CONTROL_ATTEST);
+		}
+		(void)!send(fd, junk, 1 + mp_below(sizeof junk), MSG_NOSIGNAL);
+		if (i % 4 == 0)
+			(void)shutdown(fd, SHUT_WR);
+		if (i % 3 && i % 4 == 0)
+			while (sealed_recv(fd, in, &bytes, sizeof in))
+				;
+		(void)close(fd);
+	}
+	t = session(&id);
+	sealed_end(t);
+	mp_rig_stop(&s.rig);
+}
+
+/* One byte at a time, and gone at each point. */
+static void hang_ups_leave_nothing(void)
+{
+	unsigned int before, after;
+	struct mp_talk *t;
+	uint32_t id;
+
+	begin();
+	sealed_stream(&stream, &s);
+	before = mp_fd_settled(s.rig.signer);
+	for (unsigned int i = 0; i < 100; i++) {
+		t = sealed_talk(&s, s.trader);
+		sealed_begin(t, NULL, NULL);
+		if (i % 3)
+			MP_EQ(sealed_step(t), SR_SETUP_OK, "the document");
+		if (i % 3 == 2)
+			MP_EQ(sealed_step(t), SR_SETUP_OK, "BEGUN");
+		sealed_end(t);
+	}
+	after = mp_fd_settled(s.rig.signer);
+	MP_EQ(after, before, "descriptors of the signer");
+
+	/* Those that came as far as BEGUN wait for a first record, until their time is up. */
+	mp_sleep_us(5200000);
+	t = session(&id);
+	sealed_end(t);
+	mp_rig_stop(&s.rig);
+}
+
+static const struct mp_test tests[] = {
+	{ "porter/order_is_signed", order_is_signed, 0 },
+	{ "porter/open_follows_begun_at_once", open_follows_begun_at_once, 0 },
+	{ "porter/ticket_opens_the_next", ticket_opens_the_next, 0 },
+	{ "porter/stranger_is_refused", stranger_is_refused, 0 },
+	{ "porter/manifest_outweighs_key_files", manifest_outweighs_key_files, 0 },
+	{ "porter/without_a_manifest_nobody_signs", without_a_manifest_nobody_signs, 0 },
+	{ "porter/reload_ends_sessions_of_who_has_gone", reload_ends_sessions_of_who_has_gone, 0 },
+	{ "porter/refused_file_changes_nothing", refused_file_changes_nothing, 0 },
+	{ "porter/presign_without_a_pool_is_refused", presign_without_a_pool_is_refused, 0 },
+	{ "porter/silent_conversations_keep_none_out", silent_conversations_keep_none_out, 0 },
+	{ "porter/silence_is_hung_up_on", silence_is_hung_up_on, 0 },
+	{ "porter/garbage_is_hung_up_on", garbage_is_hung_up_on, 0 },
+	{ "porter/hang_ups_leave_nothing", hang_ups_leave_nothing, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	return mp_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
