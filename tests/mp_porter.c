@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Sealed sessions from end to end: a real sigring-signer with operators and a manifest,
  * and a client that speaks to its control address and its stream by hand. */
+#include <openssl/crypto.h>
+
 #include "mp_sealed.h"
+#include "sr_signer.h"
 
 static struct mp_sealed s;
 static struct mp_stream stream;
@@ -308,6 +311,118 @@ static void hang_ups_leave_nothing(void)
 	mp_rig_stop(&s.rig);
 }
 
+/* ---- memory ---- */
+
+#define PLACE_BYTES 8704u /* that sr_signer.c reckons with */
+#define BLOCKS_MAX 4096u
+
+/* Between the test and a signer in a child of it. */
+struct signer_in_child {
+	uint64_t up;
+	uint64_t eat; /* 1: leave OpenSSL no memory; 0: give it back */
+	uint64_t eaten;
+	uint64_t used;
+};
+
+static struct signer_in_child *child;
+
+static void eat(void *blocks[BLOCKS_MAX], uint32_t *count)
+{
+	for (size_t bytes = 1u << 20; bytes >= 32 && *count < BLOCKS_MAX; bytes /= 2)
+		while (*count < BLOCKS_MAX && (blocks[*count] = OPENSSL_malloc(bytes)))
+			++*count;
+}
+
+static void sign_in_child(void *arg)
+{
+	static void *blocks[BLOCKS_MAX];
+	struct sr_signer_config config;
+	struct sr_reason why = { 0, "" };
+	struct sr_signer signer;
+	uint32_t count = 0;
+
+	(void)arg;
+	sr_signer_config_init(&config);
+	config.ground = &sr_ground_host;
+	config.operators = s.operators;
+	config.operators_needed = 1;
+	config.manifest = s.manifest;
+	config.trust_out = s.trust;
+	MP_EQ(sr_address_parse(&config.control, s.control, NULL), 0, "address");
+	config.control_mode = 0600;
+	MP_CHECK(sr_signer_harden(&config, &why) == 0, "%s", why.text);
+	MP_CHECK(sr_signer_new(&signer, &config, &why) == 0, "%s", why.text);
+	sr_store_release(&child->up, 1);
+	for (;;) {
+		sr_signer_work(&signer);
+		sr_store_release(&child->used, CRYPTO_secure_used());
+		if (sr_load_acquire(&child->eat) && !count) {
+			eat(blocks, &count);
+			sr_store_release(&child->eaten, 1);
+		} else if (!sr_load_acquire(&child->eat) && count) {
+			while (count)
+				OPENSSL_free(blocks[--count]);
+			sr_store_release(&child->eaten, 0);
+		}
+		mp_sleep_us(100);
+	}
+}
+
+static void order_memory(bool eaten)
+{
+	sr_store_release(&child->eat, eaten);
+	while (sr_load_acquire(&child->eaten) != eaten)
+		mp_sleep_us(100);
+}
+
+static void full_heap_refuses_sessions(void)
+{
+	struct mp_talk *talks[20];
+	struct pollfd p = { .events = POLLIN };
+	struct mp_talk *t;
+	uint64_t before;
+	pid_t pid;
+
+	sealed_new(&s);
+	child = mp_shared(sizeof *child);
+	pid = mp_fork(sign_in_child, NULL);
+	while (!sr_load_acquire(&child->up)) {
+		MP_CHECK(mp_alive(pid), "the signer in a child ended");
+		mp_sleep_us(1000);
+	}
+	t = sealed_talk(&s, s.trader);
+	sealed_begin(t, NULL, NULL);
+	p.fd = t->fd;
+	MP_EQ(poll(&p, 1, 10000), 1, "the document");
+	order_memory(true);
+	MP_EQ(sealed_step(t), SR_SETUP_OK, "the document");
+	MP_EQ(sealed_step(t), SR_SETUP_REFUSED, "BEGIN without memory");
+	MP_EQ(t->setup.refusal, SR_REFUSAL_INTERNAL, "why");
+	sealed_end(t);
+	t = sealed_talk(&s, s.trader);
+	sealed_begin(t, NULL, NULL);
+	MP_EQ(sealed_step(t), SR_SETUP_REFUSED, "ATTEST without memory");
+	sealed_end(t);
+
+	order_memory(false);
+	mp_sleep_us(10000);
+	before = sr_load_acquire(&child->used);
+	for (size_t i = 0; i < 20; i++) {
+		talks[i] = sealed_talk(&s, s.trader);
+		sealed_converse(talks[i], NULL, NULL);
+	}
+	mp_sleep_us(10000);
+	MP_CHECK(sr_load_acquire(&child->used) - before <= 20 * PLACE_BYTES,
+		 "20 sessions take %llu bytes of OpenSSL's heap",
+		 (unsigned long long)(sr_load_acquire(&child->used) - before));
+	(void)printf("# a session takes %llu bytes of OpenSSL's heap\n",
+		     (unsigned long long)(sr_load_acquire(&child->used) - before) / 20);
+	for (size_t i = 0; i < 20; i++)
+		sealed_end(talks[i]);
+	MP_CHECK(mp_alive(pid), "the signer in a child ended");
+	mp_signal(&pid, SIGKILL);
+}
+
 static const struct mp_test tests[] = {
 	{ "porter/order_is_signed", order_is_signed, 0 },
 	{ "porter/open_follows_begun_at_once", open_follows_begun_at_once, 0 },
@@ -322,6 +437,7 @@ static const struct mp_test tests[] = {
 	{ "porter/silence_is_hung_up_on", silence_is_hung_up_on, 0 },
 	{ "porter/garbage_is_hung_up_on", garbage_is_hung_up_on, 0 },
 	{ "porter/hang_ups_leave_nothing", hang_ups_leave_nothing, 0 },
+	{ "porter/full_heap_refuses_sessions", full_heap_refuses_sessions, 0 },
 };
 
 int main(int argc, char **argv)
