@@ -73,6 +73,7 @@ struct host_talk {
 
 struct host_session {
 	bool open;
+	bool lost; /* what is published still is answered so */
 	uint32_t id;
 	uint64_t next, first;
 	uint64_t answered; /* last number published */
@@ -87,6 +88,7 @@ static struct host {
 	uint64_t fault_n;
 	uint32_t fault_bit, fault_status;
 	uint32_t fault_done; /* how often it was carried out */
+	bool fault_or_later; /* to that number or the first one behind it */
 	bool deaf;    /* takes no conversation */
 	bool flip_talk; /* spoils the signer's next message of a conversation */
 	uint32_t conversations, opens, resumes;
@@ -296,6 +298,7 @@ static inline void host_open(const struct sr_attach_open *open)
 	memset(sr_region_block(&host.completion, open->index), 0, sizeof(struct sr_session_block));
 	result = sr_core_open(host.signer.core, &s->id, &request, host.epoch, 1);
 	s->open = result == SR_OPENED_OK;
+	s->lost = false;
 	s->next = open->next;
 	s->first = open->first;
 	memset(&m, 0, sizeof m);
@@ -318,7 +321,7 @@ static inline void host_message(const union sr_attach_message *in, const int *fd
 		host_open(&in->open);
 		break;
 	case SR_ATTACH_CLOSE:
-		host.sessions[in->index.index].open = false;
+		host.sessions[in->index.index].open = host.sessions[in->index.index].lost = false;
 		m.index.index = in->index.index;
 		host_answer(SR_ATTACH_CLOSED, &m, -1);
 		break;
@@ -333,7 +336,7 @@ static inline void host_hang_up(void)
 		(void)close(host.sock);
 	host.sock = -1;
 	for (size_t i = 0; i < HOST_SESSIONS; i++)
-		host.sessions[i].open = false;
+		host.sessions[i].open = host.sessions[i].lost = false;
 	for (size_t i = 0; i < HOST_TALKS; i++)
 		if (host.talks[i].sock >= 0)
 			host_talk_end(&host.talks[i]);
@@ -446,6 +449,7 @@ static inline void host_answer_badly(enum host_fault fault, uint32_t index, uint
 		break;
 	case LOST:
 		s->open = false;
+		s->lost = n != 0;
 		if (n)
 			host_say(index, n, SR_UNKNOWN);
 		sr_store32_relaxed(&sr_region_block(&host.completion, index)->state, SR_LINK_LOST);
@@ -494,9 +498,16 @@ static inline bool host_record(uint32_t index)
 	unsigned char reply[SR_CMP_BYTES];
 	uint64_t n = s->next;
 
-	if (!s->open || sr_slot_look(&slots, s->first + n))
+	if (!(s->open || s->lost) || sr_slot_look(&slots, s->first + n))
 		return false;
-	if (fault != HONEST && (n == host.fault_n || (fault == SAY_ALL && n > host.fault_n)))
+	if (s->lost) {
+		host_say(index, n, SR_SESSION_LOST);
+		s->next = n + 1;
+		return true;
+	}
+	if (fault != HONEST &&
+	    (n == host.fault_n ||
+	     (n > host.fault_n && (fault == SAY_ALL || host.fault_or_later))))
 		return host_spoil(index, n);
 	switch (host_forward(index, reply, n)) {
 	case SR_CORE_REPLY:

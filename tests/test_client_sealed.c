@@ -3,6 +3,8 @@
  * The library's sealed sessions against a real gate and core, with an agent between
  * them that the test makes lie. What needs real processes is in mp_sealed.c.
  */
+#include <sched.h>
+
 #include "host_rig.h"
 #include "sigring.h"
 #include "sr_tally.h"
@@ -956,4 +958,77 @@ Test(tally, counts_that_do_not_fit)
 	cr_assert_not(sr_tally_final(&t, 9));
 	cr_assert_not(sr_tally_final(&t, 12));
 	cr_assert(sr_tally_final(&t, 11));
+}
+
+/* ---- a trading thread of its own ---- */
+
+static struct trader {
+	uint32_t stop;
+	uint64_t submitted, completed, good, sum; /* of user data, both ways */
+	bool broken;
+} trader;
+
+static void trade(struct trader *t, struct sr_completion *c, int n)
+{
+	for (int i = 0; i < n; i++) {
+		t->completed++;
+		t->sum -= c[i].user_data;
+		t->good += c[i].status == SR_OK;
+		t->broken |= (c[i].status == SR_OK) != has_signature(&c[i]);
+	}
+}
+
+static void *trader_main(void *arg)
+{
+	struct trader *t = arg;
+	struct sr_completion c[DEPTH];
+
+	while (!sr_load32_acquire(&t->stop) || sr_in_flight(session)) {
+		int n;
+
+		if (!sr_load32_relaxed(&t->stop) && submit(t->submitted + 1) == 0)
+			t->sum += ++t->submitted;
+		n = sr_poll(session, c, DEPTH);
+		trade(t, c, n);
+		if (n < 0) {
+			t->broken |= n == -EPERM;
+			if (n != -ENOTCONN && sr_load32_relaxed(&t->stop))
+				break; /* all of it has been answered */
+			(void)sched_yield();
+		}
+	}
+	return NULL;
+}
+
+Test(client_sealed, every_submit_is_answered_once_whatever_dies_or_lies)
+{
+	static const enum host_fault faults[] = { FLIP, HANG_UP, LOST, SAY_AND_SEND, IN_CLEAR,
+						  HANG_UP };
+	uint64_t end_ns = sr_now_ns() + 50ull * SR_NS_PER_S;
+	pthread_t thread;
+
+	open_both(SR_SESSION_REOPEN);
+	host.fault_status = SR_EXPIRED;
+	host.fault_bit = 999;
+	host.fault_or_later = true;
+	cr_assert_eq(pthread_create(&thread, NULL, trader_main, &trader), 0);
+	for (uint32_t i = 0; i < 24; i++) {
+		host_fault(faults[i % 6], 5);
+		while (sr_load32_acquire(&host.fault_done) <= i) {
+			(void)sr_service(client, &why);
+			cr_assert_lt(sr_now_ns(), end_ns, "%u: %s", i, why.text);
+		}
+	}
+	sr_store32_release(&trader.stop, 1);
+	while (pthread_tryjoin_np(thread, NULL)) {
+		(void)sr_service(client, &why);
+		cr_assert_lt(sr_now_ns(), end_ns, "%s", why.text);
+	}
+	cr_assert_eq(trader.submitted, trader.completed);
+	cr_assert_eq(trader.sum, 0, "each was answered with its own data");
+	cr_assert_not(trader.broken);
+	cr_assert_gt(trader.good, 24 * 5 / 2);
+	cr_assert_geq(stats().reopened, 12);
+	cr_assert(stats().forged >= 8 && stats().agent_lied >= 4);
+	sr_close(client);
 }
