@@ -92,6 +92,7 @@ static struct host {
 	bool deaf;    /* takes no conversation */
 	bool flip_talk; /* spoils the signer's next message of a conversation */
 	uint32_t conversations, opens, resumes;
+	struct sr_attach_open last_open;
 	char dir[64], socket[128], identity[128], trust[128];
 	int listen_fd, sock;
 	uint32_t epoch;
@@ -293,6 +294,7 @@ static inline void host_open(const struct sr_attach_open *open)
 
 	cr_assert(open->flags & SR_OPEN_SEALED);
 	host.opens++;
+	host.last_open = *open;
 	host.resumes += open->flags & SR_OPEN_RESUME ? 1 : 0;
 	sr_slots_reset(&slots, open->first + open->next);
 	memset(sr_region_block(&host.completion, open->index), 0, sizeof(struct sr_session_block));

@@ -70,6 +70,7 @@ END
 # start OPTION...: a sigring-local, until it answers.
 start()
 {
+	rm -f "$work/agent.sock"
 	"$BUILD/sigring-local" --socket "$work/agent.sock" --keys "$work/keys" --no-huge-pages "$@" \
 		>"$work/log" 2>&1 &
 	signer=$!
