@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sealed sessions of the library, through the programs themselves: a signer with
+ * operators and a manifest, an agent, engines; and kill -9 for each of them.
+ */
+#include "mp_sealed.h"
+
+static struct mp_sealed sealed;
+
+static void options(struct sr_options *opt)
+{
+	mp_options(opt, &sealed.rig);
+	opt->flags = 0;
+	opt->identity = sealed.trader;
+	opt->trust = sealed.trust;
+}
+
+static struct sr_client *open_client(void)
+{
+	struct sr_reason why = { 0, "" };
+	struct sr_client *client;
+	struct sr_options opt;
+
+	options(&opt);
+	opt.depth = 64;
+	MP_CHECK(sr_open(&client, &opt, &why) == 0, "sr_open: %s", why.text);
+	return client;
+}
+
+static struct sr_session *open_session(struct sr_client *client, uint32_t flags)
+{
+	struct sr_session_options opt = { .flags = flags };
+	struct sr_reason why = { 0, "" };
+	struct sr_session *session;
+
+	MP_CHECK(sr_session_open(&session, client, &opt, &why) == 0, "sr_session_open: %s",
+		 why.text);
+	return session;
+}
+
+/* In sigring-local the agent's options are the signer's, too. */
+static void begin(bool split)
+{
+	sealed_new(&sealed);
+	sealed.rig.split = split;
+	if (!split)
+		memcpy(sealed.rig.agent_args, sealed.rig.signer_args,
+		       sizeof sealed.rig.agent_args);
+	mp_rig_start(&sealed.rig);
+}
+
+static void good_client(void)
+{
+	struct sr_client *client = open_client();
+	struct sr_session *session = open_session(client, 0);
+
+	for (uint64_t n = 0; n < 50; n++)
+		mp_order(&sealed.rig, client, session, n);
+	sr_close(client);
+}
+
+static void orders_are_signed_through_an_agent(void)
+{
+	begin(true);
+	good_client();
+	good_client();
+	MP_EQ(mp_signer_counter(&sealed.rig, "signed"), 100, "signatures");
+	mp_rig_stop(&sealed.rig);
+}
+
+static void orders_are_signed_in_one_process(void)
+{
+	begin(false);
+	good_client();
+	good_client();
+	mp_rig_stop(&sealed.rig);
+}
+
+static void refused(struct sr_options *opt, int error, const char *words)
+{
+	struct sr_reason why = { 0, "" };
+	struct sr_session *session;
+	struct sr_client *client;
+	int ret;
+
+	opt->timeout_ns = 20ull * SR_NS_PER_S;
+	MP_EQ(sr_open(&client, opt, &why), 0, why.text);
+	ret = sr_session_open(&session, client, NULL, &why);
+	MP_CHECK(ret == error, "%d, not %d: %s", ret, error, why.text);
+	MP_CHECK(strstr(why.text, words), "`%s` does not say `%s`", why.text, words);
+	sr_close(client);
+}
+
+/* A session in clear is opened; the manifest names no user who might sign in one. */
+static void denied_in_clear(void)
+{
+	struct sr_client *client = mp_open(&sealed.rig, 1, 8);
+	struct sr_session *session = mp_session(client, 0, 0);
+	struct sr_completion c;
+
+	MP_EQ(mp_submit(session, 1, 1, 0), 0, "sr_submit");
+	mp_next(client, session, &c);
+	MP_CHECK(c.status == SR_DENIED && c.policy == SR_POLICY_UNKNOWN_KEY, "%s",
+		 sr_status_name(c.status));
+	sr_close(client);
+}
+
+static void strangers_and_orders_in_clear_are_refused(void)
+{
+	struct sr_options opt;
+
+	begin(true);
+	options(&opt);
+	opt.identity = sealed.stranger;
+	refused(&opt, -EACCES, "manifest");
+	denied_in_clear();
+	good_client();
+	mp_rig_stop(&sealed.rig);
+}
+
+static void replay_signs_and_says_that_records_are_sealed(void)
+{
+	char keys[400], log[400], orders[400];
+	const char *argv[] = { "sigring-replay", "--socket", sealed.rig.socket, "--identity",
+			       sealed.trader, "--trust", sealed.trust, "--public", keys, "--count",
+			       "500", "--in-flight", "16", orders, NULL };
+	char *text;
+
+	begin(true);
+	(void)snprintf(keys, sizeof keys, "%s/public", sealed.rig.dir);
+	(void)snprintf(log, sizeof log, "%s/replay.log", sealed.rig.dir);
+	(void)snprintf(orders, sizeof orders, "%s/orders", sealed.rig.dir);
+	sealed_write(orders, "{\"scheme\":\"ecdsa-sha256\",\"key\":7,\"message\":\"buy\"}\n");
+	MP_EQ(mp_run(argv, log), 0, "sigring-replay");
+	text = mp_read_file(log);
+	MP_CHECK(strstr(text, "records are sealed"), "%s", text);
+	MP_CHECK(strstr(text, "signed 500, verified 500, failed 0"), "%s", text);
+	free(text);
+	mp_rig_stop(&sealed.rig);
+}
+
+/* ---- kill -9 ---- */
+
+/* Shared with the engine. */
+static struct shared {
+	uint64_t submitted, completed, good, reopened, lied, forged;
+	uint32_t stop;
+} *shared;
+
+static void take(struct sr_completion *c, int n, bool all_good)
+{
+	for (int i = 0; i < n; i++) {
+		MP_CHECK(c[i].status == SR_OK ||
+				 (!all_good && (c[i].status == SR_UNKNOWN ||
+						c[i].status == SR_NOT_SENT ||
+						c[i].status == SR_SESSION_LOST)),
+			 "order %llu came back as %s", (unsigned long long)c[i].user_data,
+			 sr_status_name(c[i].status));
+		if (c[i].status == SR_OK) {
+			mp_verify(&sealed.rig, 3, &c[i]);
+			sr_store_relaxed(&shared->good, shared->good + 1);
+		}
+		sr_store_relaxed(&shared->completed, shared->completed + 1);
+	}
+}
+
+/* Has as many in flight as there is room for, until it is told to stop. */
+static void engine(void *arg)
+{
+	bool all_good = arg;
+	struct sr_client *client = open_client();
+	struct sr_session *session = open_session(client, all_good ? 0 : SR_SESSION_REOPEN);
+	uint64_t end_ns = sr_now_ns() + MP_BOUND_NS;
+	struct sr_session_stats stats;
+	struct sr_completion c[64];
+
+	while (!sr_load32_relaxed(&shared->stop) || sr_in_flight(session)) {
+		int n;
+
+		while (!sr_load32_relaxed(&shared->stop) &&
+		       mp_submit(session, 3, shared->submitted, 0) == 0)
+			sr_store_relaxed(&shared->submitted, shared->submitted + 1);
+		n = sr_poll(session, c, 64);
+		MP_CHECK(n >= 0 || n == -ENOTCONN || (n == -ESTALE && !all_good), "sr_poll: %d",
+			 n);
+		take(c, n, all_good);
+		(void)sr_service(client, NULL);
+		MP_CHECK(sr_now_ns() < end_ns, "the engine does not come to an end");
+		if (n <= 0)
+			(void)sched_yield();
+	}
+	sr_session_stats_get(session, &stats);
+	shared->reopened = stats.reopened;
+	shared->lied = stats.agent_lied;
+	shared->forged = stats.forged;
+	sr_close(client);
+}
+
+static void await_good(uint64_t more)
+{
+	uint64_t from = sr_load_relaxed(&shared->good), end_ns = sr_now_ns() + MP_BOUND_NS;
+
+	while (sr_load_relaxed(&shared->good) < from + more) {
+		MP_CHECK(sr_now_ns() < end_ns, "nothing is signed any more");
+		mp_sleep_us(500);
+	}
+}
+
+static void kill_under_load(bool agent, uint32_t times)
+{
+	pid_t pid;
+
+	begin(true);
+	shared = mp_shared(sizeof *shared);
+	pid = mp_fork(engine, agent ? &sealed : NULL);
+	for (uint32_t i = 0; i < times; i++) {
+		await_good(100);
+		mp_sleep_us(mp_below(3000));
+		mp_signal(agent ? &sealed.rig.agent : &sealed.rig.signer, SIGKILL);
+		if (agent)
+			mp_start_agent(&sealed.rig);
+		else
+			mp_start_signer(&sealed.rig);
+	}
+	await_good(100);
+	sr_store32_relaxed(&shared->stop, 1);
+	mp_join(pid, "the engine");
+	(void)printf("# %llu orders, %llu signed, opened again %llu times\n",
+		     (unsigned long long)shared->submitted, (unsigned long long)shared->good,
+		     (unsigned long long)shared->reopened);
+	MP_EQ(shared->completed, shared->submitted, "completions");
+	MP_EQ(shared->lied, 0, "lies of an honest agent");
+	MP_EQ(shared->forged, 0, "forgeries of an honest agent");
+}
+
+static void killed_agents_lose_nothing_and_sign_nothing_twice(void)
+{
+	kill_under_load(true, mp_long ? 200 : 20);
+	MP_EQ(shared->good, shared->submitted, "signed orders");
+	MP_EQ(mp_signer_counter(&sealed.rig, "signed"), shared->submitted,
+	      "the signer's own count");
+	mp_rig_stop(&sealed.rig);
+}
+
+static void killed_signers_leave_unknown_and_sessions_open_again(void)
+{
+	uint32_t times = mp_long ? 50 : 8;
+
+	kill_under_load(false, times);
+	MP_EQ(shared->reopened, times, "sessions opened again");
+	mp_rig_stop(&sealed.rig);
+}
+
+/* ---- fork ---- */
+
+static void child_gets_eperm_and_has_no_keys(void)
+{
+	struct sr_client *client;
+	struct sr_session *session;
+	struct sr_completion c;
+	int status;
+	pid_t pid;
+
+	begin(true);
+	client = open_client();
+	session = open_session(client, 0);
+	mp_order(&sealed.rig, client, session, 1);
+	pid = fork();
+	if (pid == 0) {
+		bool good = mp_submit(session, 1, 2, 0) == -EPERM &&
+			    sr_poll(session, &c, 1) == -EPERM && sr_service(client, NULL) == -EPERM;
+
+		sr_close(client);
+		_exit(good ? 0 : 1);
+	}
+	status = mp_reap(pid, MP_BOUND_NS, "the child");
+	MP_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child: %x",
+		 (unsigned int)status);
+	for (uint64_t n = 3; n < 20; n++)
+		mp_order(&sealed.rig, client, session, n);
+	sr_close(client);
+	mp_rig_stop(&sealed.rig);
+}
+
+static const struct mp_test tests[] = {
+	{ "sealed/orders_are_signed_through_an_agent", orders_are_signed_through_an_agent, 0 },
+	{ "sealed/orders_are_signed_in_one_process", orders_are_signed_in_one_process, 0 },
+	{ "sealed/strangers_and_orders_in_clear_are_refused",
+	  strangers_and_orders_in_clear_are_refused, 0 },
+	{ "sealed/replay_signs_and_says_that_records_are_sealed",
+	  replay_signs_and_says_that_records_are_sealed, 0 },
+	{ "sealed/killed_agents_lose_nothing_and_sign_nothing_twice",
+	  killed_agents_lose_nothing_and_sign_nothing_twice, 0 },
+	{ "sealed/killed_signers_leave_unknown_and_sessions_open_again",
+	  killed_signers_leave_unknown_and_sessions_open_again, 0 },
+	{ "sealed/child_gets_eperm_and_has_no_keys", child_gets_eperm_and_has_no_keys, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	return mp_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
