@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What must come back: sessions that are closed while they are opened again, and
- * sessions of dead clients while the signer takes nothing.
+ * sessions of dead clients while the signer takes nothing. And what must not, too
+ * soon: whoever connects to a peer that dies at once.
  */
 #include "mp_common.h"
+#include "sr_address.h"
+#include "sr_frame.h"
 
 static struct mp_rig rig;
 
@@ -111,11 +114,109 @@ static void full_agent_still_tells_its_status(void)
 	mp_rig_stop(&rig);
 }
 
+/* ---- a peer that dies as soon as it is connected to ---- */
+
+static int listen_at(const char *path, int type)
+{
+	struct sr_address address;
+	struct sr_reason why = { 0, "" };
+	char text[320];
+	int fd;
+
+	(void)snprintf(text, sizeof text, strncmp(path, "unix:", 5) ? "unix:%s" : "%s", path);
+	MP_EQ(sr_address_parse(&address, text, &why), 0, why.text);
+	fd = sr_address_listen(&address, type, 0600, &why);
+	MP_CHECK(fd >= 0, "%s", why.text);
+	return fd;
+}
+
+/* Dies at once for @ms, after a word if there is one. Returns how often. */
+static uint32_t die_at_once(int listen_fd, uint64_t ms, const void *word, size_t bytes)
+{
+	uint64_t end_ns = sr_now_ns() + ms * SR_NS_PER_MS;
+	uint32_t times = 0;
+
+	while (sr_now_ns() < end_ns) {
+		struct pollfd p = { .fd = listen_fd, .events = POLLIN };
+		int fd;
+
+		if (poll(&p, 1, 10) <= 0)
+			continue;
+		fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (bytes)
+			(void)!send(fd, word, bytes, MSG_NOSIGNAL);
+		(void)close(fd);
+		times++;
+	}
+	(void)close(listen_fd);
+	return times;
+}
+
+/* From 1 ms doubled to 250: some fifteen tries in two seconds; without, thousands. */
+static void signer_that_dies_at_once_is_not_hammered(void)
+{
+	const struct sr_hello hello = {
+		.protocol = SR_PROTOCOL,
+		.credit_records = 8,
+		.slot_bytes_max = SR_SUB_BYTES_DEFAULT,
+		.sessions_max = 4,
+		.boot_id = { 1, 2 },
+	};
+	unsigned char word[SR_FRAME_HEADER_BYTES + SR_HELLO_BYTES];
+
+	(void)sr_frame_put(word, SR_FRAME_HELLO, 0, 0, SR_HELLO_BYTES);
+	sr_hello_put(word + SR_FRAME_HEADER_BYTES, &hello);
+	for (int speaks = 0; speaks < 2; speaks++) {
+		uint32_t times;
+
+		mp_rig_new(&rig, true);
+		mp_start_agent(&rig);
+		times = die_at_once(listen_at(rig.stream, SOCK_STREAM), 2000, word,
+				    speaks ? sizeof word : 0);
+		MP_CHECK(times >= 3 && times <= 30, "%u tries in two seconds", times);
+		(void)unlink(rig.stream + strlen("unix:"));
+		mp_start_signer(&rig);
+		mp_good_client(&rig);
+		mp_rig_stop(&rig);
+	}
+}
+
+static void open_in_vain(void *arg)
+{
+	struct sr_options opt;
+	struct sr_client *client;
+
+	(void)arg;
+	mp_options(&opt, &rig);
+	opt.timeout_ns = 2ull * SR_NS_PER_S;
+	MP_CHECK(sr_open(&client, &opt, NULL) < 0, "attached to nobody");
+}
+
+static void agent_that_dies_at_once_is_not_hammered(void)
+{
+	int fd;
+	pid_t pid;
+	uint32_t times;
+
+	mp_rig_new(&rig, true);
+	fd = listen_at(rig.socket, SOCK_SEQPACKET);
+	pid = mp_fork(open_in_vain, NULL);
+	times = die_at_once(fd, 2000, NULL, 0);
+	mp_join(pid, "the client");
+	MP_CHECK(times >= 3 && times <= 30, "%u tries in two seconds", times);
+}
+
 static const struct mp_test tests[] = {
 	{ "reopen/closed_at_each_step_of_reopening", closed_at_each_step_of_reopening, 0 },
 	{ "reopen/dead_client_leaves_while_the_signer_is_stopped",
 	  dead_client_leaves_while_the_signer_is_stopped, 0 },
 	{ "reopen/full_agent_still_tells_its_status", full_agent_still_tells_its_status, 0 },
+	{ "reopen/signer_that_dies_at_once_is_not_hammered",
+	  signer_that_dies_at_once_is_not_hammered, 0 },
+	{ "reopen/agent_that_dies_at_once_is_not_hammered",
+	  agent_that_dies_at_once_is_not_hammered, 0 },
 };
 
 int main(int argc, char **argv)
