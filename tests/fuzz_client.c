@@ -190,7 +190,7 @@ static void start(void)
 	opt.socket = agent.path;
 	opt.sessions = SESSIONS;
 	opt.depth = DEPTH;
-	opt.flags = SR_OPT_NO_HUGE_PAGES | SR_OPT_NO_MLOCK;
+	opt.flags = SR_OPT_NO_HUGE_PAGES | SR_OPT_NO_MLOCK | SR_OPT_UNSEALED;
 	opt.wait = SR_WAIT_YIELD;
 	opt.stale_ns = SR_NS_PER_S;
 	require(sr_open(&run.client, &opt, &why) == 0, why.text);
