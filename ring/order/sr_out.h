@@ -50,6 +50,12 @@ static inline void sr_out_byte(struct sr_out *out, unsigned int byte)
 /* A string literal, without its zero. */
 #define SR_OUT_LITERAL(out, text) sr_out_bytes(out, text, sizeof(text) - 1)
 
+static inline void sr_out_be32(struct sr_out *out, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	sr_out_bytes(out, &v, sizeof v);
+}
+
 static inline void sr_out_be64(struct sr_out *out, uint64_t v)
 {
 	v = __builtin_bswap64(v);

@@ -12,7 +12,8 @@
 #define SR_VENUES(ROW)                        \
 	ROW(256, HYPERLIQUID, hyperliquid)    \
 	ROW(257, POLYMARKET, polymarket)      \
-	ROW(258, DYDX, dydx)
+	ROW(258, DYDX, dydx)                  \
+	ROW(265, HIBACHI, hibachi)
 
 enum sr_order_type {
 #define SR_VENUE_NUMBER(number, constant, name) SR_TYPE_##constant = number,
