@@ -6,12 +6,19 @@
  * Checked besides what the sanitizers see: no body is of two types; what decodes has a
  * digest, and renders the same text again, into as much room as it said and no less.
  */
+#include "sr_hibachi.h"
+#include "sr_hyperliquid.h"
 #include "sr_order.h"
+#include "sr_polymarket.h"
+#include "sr_schema.h"
+#include "sr_typed_data.h"
 
 #define FUZZ_NAME "order"
 #define FUZZ_INPUT_BYTES 4098u
 #ifdef SR_FUZZ_MAIN
 #define FUZZ_MAKE fuzz_make_order
+#define FUZZ_STOP fuzz_stop_order
+static void fuzz_stop_order(void);
 #endif
 #include "fuzz_main.h"
 
@@ -23,36 +30,194 @@ static const struct sr_venue *const venues[] = { SR_VENUES(ROW) };
 #define VENUES (sizeof venues / sizeof venues[0])
 
 #ifdef SR_FUZZ_MAIN
-/* Bodies that are nearly right: a head that fits, few bits in what follows, and often
- * the length that the head asks for. */
-static size_t fuzz_make_order(uint8_t *input, size_t room)
+static uint64_t below(uint64_t limit)
 {
-	const struct sr_venue *venue = venues[fuzz_random() % VENUES];
-	unsigned int mode = (unsigned int)(fuzz_random() % 4);
-	uint8_t *body = input + 2;
+	return fuzz_random() % limit;
+}
+
+/* Honest bodies, from the builders. */
+static int make_hyperliquid(uint8_t *body, size_t room)
+{
+	static struct sr_hl_order orders[8];
+	static struct sr_hl_cancel cancels[8];
+	static const unsigned char address[20] = { 1 };
+	struct sr_hl_head head = { .nonce = fuzz_random(), .testnet = below(2) };
+	uint32_t count = 1 + (uint32_t)below(8);
+
+	head.vault = below(2) ? address : NULL;
+	head.expires_after = below(2) ? fuzz_random() : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		orders[i] = (struct sr_hl_order){ .asset = (uint32_t)fuzz_random(),
+						  .price = 1 + below(1u << 31),
+						  .size = 1 + below(1u << 31),
+						  .flags = (uint32_t)below(4),
+						  .tif = (enum sr_hl_tif)(1 + below(5)) };
+		if (below(2)) {
+			orders[i].flags |= SR_HL_TRIGGER | (uint32_t)below(4) << 4;
+			orders[i].tif = SR_HL_TIF_NONE;
+			orders[i].trigger_price = 1 + fuzz_random() / 2;
+		}
+		orders[i].flags |= below(2) ? SR_HL_CLOID : 0u;
+		cancels[i] = (struct sr_hl_cancel){ .oid = fuzz_random() };
+	}
+	switch (below(8)) {
+	case 0:
+		return sr_hl_modify_put(body, room, &head, orders, count, true);
+	case 1:
+		return sr_hl_modify_put(body, room, &head, orders, 1, false);
+	case 2:
+		return sr_hl_cancel_put(body, room, &head, cancels, count, below(2));
+	case 3:
+		return sr_hl_schedule_put(body, room, &head, below(2) * fuzz_random());
+	case 4:
+		return sr_hl_leverage_put(body, room, &head, 1, below(2), 1 + (uint32_t)below(99));
+	case 5:
+		return sr_hl_margin_put(body, room, &head, 1, below(2), (int64_t)fuzz_random());
+	default:
+		head.builder = below(2) ? address : NULL;
+		head.grouping = (enum sr_hl_grouping)below(3);
+		return sr_hl_order_put(body, room, &head, orders, count);
+	}
+}
+
+static int make_polymarket(uint8_t *body, size_t room)
+{
+	static const unsigned char address[20] = { 1 };
+	struct sr_pm_order order = {
+		.version = (enum sr_pm_action)(1 + below(3)), .flags = (unsigned int)below(2),
+		.nonce = fuzz_random(), .salt = below(SR_PM_SALT_LIMIT), .maker = { 1 },
+		.signer = { 1 }, .maker_amount = 1 + below(UINT64_MAX), .expiration_s = 0,
+		.taker_amount = 1 + below(UINT64_MAX), .order_type = SR_PM_GTC,
+		.signature_type = (enum sr_pm_signature)below(4), .side = (enum sr_order_side)below(3),
+	};
+
+	if (below(4) == 0)
+		return sr_pm_auth_put(body, room, address, below(2), fuzz_random(), fuzz_random());
+	return sr_pm_order_put(body, room, &order);
+}
+
+static int make_hibachi(uint8_t *body, size_t room)
+{
+	const struct sr_hibachi_order order = { fuzz_random(), 1, (unsigned int)below(2),
+						fuzz_random(), fuzz_random(), fuzz_random() };
+
+	return sr_hibachi_order_put(body, room, &order);
+}
+
+/* Of the schemas below. */
+static int make_typed_data(uint8_t *body, size_t room)
+{
+	static const uint32_t ids[] = { 0, 1, 2, 256 };
+	struct sr_out out = sr_out_over(body, room);
+	uint32_t id = ids[below(4)], count = (uint32_t)below(8);
+
+	sr_typed_begin(&out, id, NULL, id == 0 ? fuzz_random() : 0);
+	if (id == 0) {
+		sr_typed_uint(&out, 24, below(1 << 24));
+		sr_typed_bool(&out, below(2));
+		for (unsigned int i = 0; i < 36; i++)
+			sr_out_byte(&out, (unsigned int)below(256));
+	} else if (id == 1) {
+		sr_typed_count(&out, count);
+		for (uint32_t i = 0; i < count; i++) {
+			sr_typed_uint(&out, 8, i);
+			sr_typed_count(&out, 1);
+			sr_typed_text(&out, "\"\\x", 3);
+		}
+		sr_typed_text(&out, "text", 4);
+		sr_typed_text(&out, &out, count);
+		sr_typed_uint(&out, 16, 0x1234);
+	} else if (id == 2) {
+		for (unsigned int i = 0; i < 20; i++)
+			sr_out_byte(&out, (unsigned int)below(256));
+		sr_typed_uint(&out, 256, fuzz_random());
+		sr_typed_int(&out, 256, (int64_t)fuzz_random());
+		sr_typed_bool(&out, below(2));
+	} else {
+		sr_typed_uint(&out, 256, fuzz_random());
+	}
+	return sr_typed_end(&out);
+}
+
+/* A head that fits, few bits in what follows, and the length that the head asks for. */
+static int make_any(uint8_t *body, size_t room)
+{
+	const struct sr_venue *venue = venues[below(VENUES)];
 	uint32_t bytes;
 
 	for (size_t i = 0; i < room; i++)
-		input[i] = mode == 0 || fuzz_random() % 16 == 0 ? (uint8_t)(fuzz_random() >> 32) : 0;
-	input[0] = (uint8_t)(fuzz_random() >> 32);
-	input[1] = (uint8_t)(fuzz_random() >> 32);
-	sr_put16(body + SR_ORDER_TYPE, venue->type);
-	body[SR_ORDER_ACTION] = (uint8_t)(fuzz_random() % 12);
-	body[SR_ORDER_FLAGS] = (uint8_t)(fuzz_random() % 64);
-	sr_put16(body + SR_ORDER_ROWS, (uint16_t)(fuzz_random() % (fuzz_random() & 1 ? 3 : 140)));
-	sr_put16(body + SR_ORDER_TAIL, venue->tail ? (uint16_t)(fuzz_random() % 256) : 0);
-	bytes = venue->bytes(body);
-	if (bytes)
-		bytes += sr_get16(body + SR_ORDER_TAIL);
-	if (!bytes || bytes > room - 2 || fuzz_random() % 16 == 0)
-		bytes = (uint32_t)(fuzz_random() % (room - 2));
-	return 2 + bytes;
+		body[i] = below(16) ? 0 : (uint8_t)below(256);
+	sr_order_head_put(body, venue->type, (uint32_t)below(12), (uint32_t)below(8),
+			  (uint32_t)below(4), below(2));
+	sr_put16(body + SR_ORDER_TAIL, venue->tail ? (uint16_t)below(256) : 0);
+	bytes = venue->bytes(body) + sr_get16(body + SR_ORDER_TAIL);
+	return (int)(bytes && bytes <= room ? bytes : 1 + below(room));
+}
+
+/* An honest body with at most three bytes changed, or one that only looks like one. */
+static size_t fuzz_make_order(uint8_t *input, size_t room)
+{
+	static int (*const make[])(uint8_t *, size_t) = {
+		make_hyperliquid, make_polymarket, make_hibachi, make_typed_data, make_any,
+	};
+	int bytes = make[below(sizeof make / sizeof make[0])](input + 2, room - 2);
+
+	require(bytes > 0, "a builder");
+	input[0] = (uint8_t)below(256);
+	input[1] = (uint8_t)below(256);
+	for (uint64_t i = below(4); i; i--)
+		input[2 + below((uint64_t)bytes)] ^= (uint8_t)below(256);
+	return 2 + (size_t)bytes;
 }
 #endif
 
+#define SCHEMAS 4u
+
+/* One of each kind that typed data knows: plain, nested and with arrays, with a struct in
+ * its bytes, with a contract in the body. */
+static void schemas_make(struct sr_schema_set *set)
+{
+	static const unsigned char contract[20] = { 1 };
+	static const struct sr_domain domain = { "Fuzz", "1", 1, contract, NULL, false };
+	static const struct sr_schema_source sources[SCHEMAS] = {
+		{ .id = 0, .types = "A(uint8 a,int16 b,bool c,bytes4 d,uint64 n,int256 e)",
+		  .domain = &domain, .kind = SR_KIND_ORDER,
+		  .roles = { [SR_ROLE_PRICE] = "a", [SR_ROLE_SIZE] = "b", [SR_ROLE_SIDE] = "c",
+			     [SR_ROLE_ASSET] = "d", [SR_ROLE_NONCE] = "n" } },
+		{ .id = 1, .types = "B(C[] c,string s,bytes t,uint8[2] u)C(D d,string[] x)D(uint8 v)",
+		  .domain = &domain, .kind = SR_KIND_MESSAGE, .roles = { [SR_ROLE_FEE_TO] = "t" } },
+		{ .id = 2, .types = "E(address a,bytes data)", .domain = &domain,
+		  .kind = SR_KIND_ORDER, .abi_member = "data",
+		  .abi_type = "F(uint256 price,int256 amount,bool side)",
+		  .price_decimals = 18, .size_decimals = 18,
+		  .roles = { [SR_ROLE_PRICE] = "price", [SR_ROLE_SIZE] = "amount" } },
+		{ .id = 256, .types = "G(uint256 expiry)", .domain = &domain,
+		  .contract_in_body = true, .kind = SR_KIND_TRANSFER,
+		  .roles = { [SR_ROLE_EXPIRY] = "expiry" } },
+	};
+	static struct sr_schema schemas[SCHEMAS];
+	const char *why;
+
+	for (unsigned int i = 0; i < SCHEMAS; i++)
+		require(sr_schema_compile(&schemas[i], &sources[i], &why) == 0, "no schema");
+	set->schemas = schemas;
+	set->count = SCHEMAS;
+}
+
+static struct sr_schema_set set;
 static struct sr_order order;
 static struct sr_order_env env;
 static char text[TEXT_BYTES], again[TEXT_BYTES];
+static unsigned long long taken_of[VENUES];
+
+#ifdef SR_FUZZ_MAIN
+/* A venue of which nothing was taken was not looked at. */
+static void fuzz_stop_order(void)
+{
+	for (size_t i = 0; i < VENUES; i++)
+		printf("# %s: %llu bodies taken\n", venues[i]->name, taken_of[i]);
+}
+#endif
 
 static void judge(const unsigned char *body, uint32_t bytes, size_t room)
 {
@@ -84,6 +249,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		return 0;
 	if (!env.hasher)
 		require(sr_hasher_new(&env.hasher) == 0, "no hasher");
+	if (!set.count)
+		schemas_make(&set);
+	env.schemas = &set;
 	/* Of its own size, so that the sanitizers see a read behind its end. */
 	body = malloc(bytes - 2 ? bytes - 2 : 1);
 	require(body != NULL, "no memory");
@@ -96,6 +264,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		if (ret)
 			continue;
 		taken++;
+		taken_of[i]++;
 		judge(body, (uint32_t)bytes - 2, (size_t)data[0] << 4 | data[1] >> 4);
 	}
 	require(taken <= 1, "one body, two types");

@@ -364,6 +364,11 @@ static void render(struct sr_out *out, const struct sr_order *order,
 	SR_OUT_LITERAL(out, "}");
 }
 
+static bool claims(const unsigned char separator[SR_DIGEST_BYTES])
+{
+	return !memcmp(separator, domain, SR_WORD_BYTES);
+}
+
 const struct sr_venue sr_venue_hyperliquid = {
 	.type = SR_TYPE_HYPERLIQUID,
 	.name = "hyperliquid",
@@ -373,4 +378,5 @@ const struct sr_venue sr_venue_hyperliquid = {
 	.signature = signature_put,
 	.render = render,
 	.rules = rules,
+	.claims = claims,
 };

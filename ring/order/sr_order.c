@@ -37,6 +37,14 @@ const struct sr_venue *sr_venue_from_name(const char *name)
 	return NULL;
 }
 
+bool sr_venue_claims(const unsigned char separator[SR_DIGEST_BYTES])
+{
+	for (const struct sr_venue *const *venue = venues; *venue; venue++)
+		if ((*venue)->claims && (*venue)->claims(separator))
+			return true;
+	return false;
+}
+
 const char *sr_kind_name(uint32_t kind)
 {
 	return kind < KINDS ? kinds[kind] : "unassigned kind";

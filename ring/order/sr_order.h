@@ -146,7 +146,7 @@ struct sr_market {
 	uint64_t tick;         /* price step in the wire's integers; 0 when there is none */
 };
 
-/* A schema table for generic EIP-712; sr_eip712.h. */
+/* The manifest's schemas of EIP-712 types; sr_schema.h. */
 struct sr_schema_set;
 
 /* What the functions need besides the body. One thread's own. */
@@ -202,6 +202,10 @@ struct sr_venue {
 	/* The venue's rules for prices and sizes of a market: 0, or -EDOM when it would refuse
 	 * the leg. NULL when it has none. */
 	int (*rules)(const struct sr_order_leg *leg, const struct sr_market *market);
+
+	/* Is this domain separator of EIP-712 one of ours? What a venue signs, a schema must
+	 * not. NULL when it has none. */
+	bool (*claims)(const unsigned char separator[SR_DIGEST_BYTES]);
 };
 
 SR_BEGIN_DECLS
@@ -213,6 +217,9 @@ SR_VENUES(SR_VENUE_DECLARED)
 
 /* sr_venue_find - by type; NULL when there is none. */
 const struct sr_venue *sr_venue_find(uint32_t type);
+
+/* sr_venue_claims - does a venue of the table sign in this domain of EIP-712? */
+bool sr_venue_claims(const unsigned char separator[SR_DIGEST_BYTES]);
 
 /* sr_venue_from_name - by name; NULL when there is none. */
 const struct sr_venue *sr_venue_from_name(const char *name);

@@ -442,6 +442,15 @@ static int rules(const struct sr_order_leg *leg, const struct sr_market *market)
 	return 0;
 }
 
+static bool claims(const unsigned char separator[SR_DIGEST_BYTES])
+{
+	for (unsigned int i = 0; i < SR_PM_EXCHANGES; i++)
+		if (!memcmp(separator, sr_pm_exchanges[i].separator, SR_WORD_BYTES))
+			return true;
+	return !memcmp(separator, auth_domain[0], SR_WORD_BYTES) ||
+	       !memcmp(separator, auth_domain[1], SR_WORD_BYTES);
+}
+
 const struct sr_venue sr_venue_polymarket = {
 	.type = SR_TYPE_POLYMARKET,
 	.name = "polymarket",
@@ -451,4 +460,5 @@ const struct sr_venue sr_venue_polymarket = {
 	.signature = signature_put,
 	.render = render,
 	.rules = rules,
+	.claims = claims,
 };

@@ -13,6 +13,7 @@
 	ROW(256, HYPERLIQUID, hyperliquid)    \
 	ROW(257, POLYMARKET, polymarket)      \
 	ROW(258, DYDX, dydx)                  \
+	ROW(264, TYPED_DATA, typed_data)      \
 	ROW(265, HIBACHI, hibachi)
 
 enum sr_order_type {
