@@ -455,7 +455,7 @@ Test(hyperliquid, no_bit_of_a_body_is_without_a_meaning)
 {
 	static const unsigned char vault[20] = { 1 }, builder[20] = { 4 };
 	const struct sr_hl_head full = { 12, true, vault, 99, builder, 25, SR_HL_GROUP_PRIORITY, 3 };
-	struct sr_hl_order order = limit_order();
+	struct sr_hl_order order = limit_order(), orders[2];
 	struct sr_hl_cancel cancel = { .asset = 7, .oid = 1 };
 
 	check_every_bit(put(&plain, &order));
@@ -472,6 +472,10 @@ Test(hyperliquid, no_bit_of_a_body_is_without_a_meaning)
 	check_every_bit(sr_hl_leverage_put(rig_body, sizeof rig_body, &plain, 7, true, 20));
 	check_every_bit(sr_hl_margin_put(rig_body, sizeof rig_body, &plain, 7, true, 20));
 	check_every_bit(sr_hl_noop_put(rig_body, sizeof rig_body, &plain));
+	/* Rows that have room for an id and a trigger, and no use for them. */
+	orders[0] = limit_order();
+	orders[1] = order;
+	check_every_bit(sr_hl_order_put(rig_body, sizeof rig_body, &plain, orders, 2));
 }
 
 static void refused(const struct sr_hl_head *head, const struct sr_hl_order *order,
