@@ -181,9 +181,9 @@ packages-tools:
 packages-test: packages-tools # only now is there a clang to ask for its number
 	$(call need,libclang-rt-$(CLANG_MAJOR)-dev)
 
-run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT=1: agent and signer apart)
+run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT=1: agent and signer apart; UNSEALED=1: in clear)
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)bench/run.sh $(B) $(SPLIT)
+	$(Q)UNSEALED=$(UNSEALED) bench/run.sh $(B) $(SPLIT)
 
 RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
