@@ -4,7 +4,7 @@
  *
  * Starts a sigring-local of its own on the second CPU, with two keys made for the run
  * in a private directory, and alternates on the first CPU between orders through
- * the ring, one in flight, for each key, and bare signatures: SHA-256 by OpenSSL and
+ * the ring, one in flight, for each key, sealed and in clear, and bare signatures: SHA-256 by OpenSSL and
  * secp256k1_ecdsa_sign(), nothing else. The sides of a ratio so differ in the
  * whole of sigring: two hops, the copies, the checks, the nonce, the wiping.
  *
@@ -12,18 +12,13 @@
  * all of it: nothing is refilled meanwhile, and a run in which the pool was dry once
  * has no result. After the run one signature of each round is verified by OpenSSL.
  */
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <openssl/sha.h>
 #include <secp256k1.h>
 
-#include "sigring.h"
-#include "sr_bench.h"
 #include "sr_histogram.h"
+#include "sr_local_rig.h"
 #include "sr_verify.h"
 
 #define MESSAGE_BYTES 256u
@@ -32,8 +27,10 @@
 #define READY_NS (30ull * SR_NS_PER_S) /* a pool has to be filled */
 #define POOL_SLOTS_MIN 16u
 
-enum row { ROW_PRESIGNED, ROW_HEDGED, ROW_BARE, ROWS };
-#define KEYS 2u /* the row and the key's id less 1 are one number */
+/* A row's key is its number's last bit. */
+enum row { ROW_SEALED, ROW_SEALED_HEDGED, ROW_PRESIGNED, ROW_HEDGED, ROW_BARE, ROWS };
+enum { SEALED, CLEAR, KINDS };
+#define RINGS (KINDS * RIG_KEYS)
 
 struct proof {
 	enum row row;
@@ -42,17 +39,10 @@ struct proof {
 };
 
 static struct {
-	char dir[64];
-	char keys[80];
-	char key_files[KEYS][96];
-	char socket[80];
-	char log[80];
-	char bin[3800];
-	struct sr_client *client;
-	struct sr_session *session;
+	struct sr_client *clients[KINDS];
+	struct sr_session *sessions[KINDS];
 	secp256k1_context *curve;
 	unsigned char seckey[32];
-	unsigned char pubkeys[KEYS][33];
 	unsigned char message[MESSAGE_BYTES];
 	struct sr_histogram samples[ROWS];
 	struct proof *proofs;
@@ -67,17 +57,18 @@ static uint64_t number;
 static int ring_once(enum row row, struct sr_completion *completion)
 {
 	struct sr_request request = {
-		.key = (uint32_t)row + 1,
+		.key = (uint32_t)row % RIG_KEYS + 1,
 		.type = SR_ECDSA_SHA256,
 		.body_bytes = MESSAGE_BYTES,
 		.body = run.message,
 		.user_data = number,
 	};
-	int ret = sr_submit(run.session, &request);
+	struct sr_session *session = run.sessions[(uint32_t)row / RIG_KEYS];
+	int ret = sr_submit(session, &request);
 
 	if (ret < 0)
 		return ret;
-	while ((ret = sr_poll(run.session, completion, 1)) == 0)
+	while ((ret = sr_poll(session, completion, 1)) == 0)
 		;
 	if (ret < 0)
 		return ret;
@@ -135,7 +126,7 @@ static int verify(const struct sr_bench *b)
 	int ret = sr_verifier_new(&verifier);
 
 	for (uint32_t i = 0; i < run.proof_count && ret == 0; i++)
-		ret = sr_verify_signature(verifier, run.pubkeys[run.proofs[i].row], SR_ECDSA_SHA256,
+		ret = sr_verify_signature(verifier, rig.pubkeys[run.proofs[i].row % RIG_KEYS], SR_ECDSA_SHA256,
 					  run.proofs[i].message, MESSAGE_BYTES,
 					  run.proofs[i].completion.signature,
 					  run.proofs[i].completion.recovery_id);
@@ -148,126 +139,12 @@ static int verify(const struct sr_bench *b)
 
 /* ---- sigring-local ---- */
 
-/* $SIGRING_BIN, else the folder above this program's. */
-static int find_programs(struct sr_reason *why)
-{
-	const char *given = getenv("SIGRING_BIN");
-	char path[sizeof run.bin + sizeof "/sigring-local"];
-	ssize_t n;
-
-	if (given) {
-		(void)snprintf(run.bin, sizeof run.bin, "%s", given);
-	} else {
-		n = readlink("/proc/self/exe", run.bin, sizeof run.bin - 1);
-		run.bin[n > 0 ? n : 0] = '\0';
-		for (int up = 0; up < 2 && strrchr(run.bin, '/'); up++)
-			*strrchr(run.bin, '/') = '\0';
-	}
-	(void)snprintf(path, sizeof path, "%s/sigring-local", run.bin);
-	if (access(path, X_OK) < 0)
-		return sr_reason_set(why, -ENOENT, "no sigring-local in %.100s: build it, or name "
-				     "its folder in SIGRING_BIN", run.bin);
-	return 0;
-}
-
-/* Starts a program of ours. With @to_text its output comes back there. */
-static pid_t start(const char *name, char *const argv[], char *to_text, size_t room)
-{
-	char path[sizeof run.bin + 64];
-	int fds[2] = { -1, -1 };
-	size_t bytes = 0;
-	ssize_t n;
-	pid_t pid;
-
-	(void)snprintf(path, sizeof path, "%s/%s", run.bin, name);
-	if (to_text && pipe2(fds, O_CLOEXEC) < 0)
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		int log = open(run.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-
-		sr_bench_child();
-		if (log < 0 || dup2(log, STDERR_FILENO) < 0 ||
-		    dup2(to_text ? fds[1] : log, STDOUT_FILENO) < 0)
-			_exit(127);
-		(void)execv(path, argv);
-		_exit(127);
-	}
-	if (to_text) {
-		(void)close(fds[1]);
-		while (bytes < room - 1 && (n = read(fds[0], to_text + bytes, room - 1 - bytes)) > 0)
-			bytes += (size_t)n;
-		to_text[bytes] = '\0';
-		(void)close(fds[0]);
-	}
-	return pid;
-}
-
-static int finish(pid_t pid)
-{
-	int status;
-
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
-}
-
-static int nibble(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* A line `ID HEX`. */
-static int parse_public(unsigned char pubkey[33], const char *line)
-{
-	const char *hex = strchr(line, ' ');
-
-	if (!hex || strlen(hex + 1) < 2 * 33)
-		return -EPROTO;
-	for (size_t i = 0; i < 33; i++) {
-		int high = nibble(hex[1 + 2 * i]), low = nibble(hex[2 + 2 * i]);
-
-		if (high < 0 || low < 0)
-			return -EPROTO;
-		pubkey[i] = (unsigned char)(high << 4 | low);
-	}
-	return 0;
-}
-
-static int make_key(enum row row)
-{
-	char *file = run.key_files[row], *mode = row == ROW_PRESIGNED ? "presign" : "hedged";
-	char id[8], text[256] = "";
-	char *const generate[] = { "sigringctl", "key", "new", "--id", id, "--permit",
-				   "ecdsa-sha256", "--nonce", mode, "--out", file, NULL };
-	char *const show[] = { "sigringctl", "key", "public", file, NULL };
-
-	(void)snprintf(id, sizeof id, "%u", (unsigned int)row + 1);
-	(void)snprintf(file, sizeof run.key_files[row], "%s/%s.key", run.keys, id);
-	if (finish(start("sigringctl", generate, NULL, 0)) < 0 ||
-	    finish(start("sigringctl", show, text, sizeof text)) < 0)
-		return -EIO;
-	return parse_public(run.pubkeys[row], text);
-}
-
-static int make_keys(struct sr_reason *why)
-{
-	int ret = sr_bench_folder(run.dir, sizeof run.dir, why);
-
-	if (ret < 0)
-		return ret;
-	(void)snprintf(run.keys, sizeof run.keys, "%s/keys", run.dir);
-	(void)snprintf(run.socket, sizeof run.socket, "%s/agent.sock", run.dir);
-	(void)snprintf(run.log, sizeof run.log, "%s/log", run.dir);
-	if (mkdir(run.keys, 0700) < 0 || make_key(ROW_PRESIGNED) < 0 || make_key(ROW_HEDGED) < 0)
-		return sr_reason_set(why, -EIO, "sigringctl could not make a key");
-	return 0;
-}
-
 /* Presignatures for all rounds, those that will be thrown away too. */
 static uint32_t pool_slots(const struct sr_bench *b)
 {
-	uint64_t wanted = b->selftest ? 64 * SIGNATURES_TEST :
-					(uint64_t)b->rounds * SR_BENCH_TRIES * SIGNATURES;
+	uint64_t wanted = KINDS * (b->selftest ? 64 * SIGNATURES_TEST :
+						 (uint64_t)b->rounds * SR_BENCH_TRIES *
+							 SIGNATURES);
 	uint32_t slots = POOL_SLOTS_MIN;
 
 	while (slots < wanted && slots < 262144)
@@ -278,7 +155,7 @@ static uint32_t pool_slots(const struct sr_bench *b)
 /* Was the pool dry at any time? Asks as an operator would. */
 static int check_pool(const struct sr_bench *b)
 {
-	char *const ask[] = { "sigringctl", "status", "--json", "--socket", run.socket, NULL };
+	char *const ask[] = { "sigringctl", "status", "--json", "--socket", rig.socket, NULL };
 	static char text[1 << 16];
 
 	if (finish(start("sigringctl", ask, text, sizeof text)) == 0 &&
@@ -288,13 +165,34 @@ static int check_pool(const struct sr_bench *b)
 	return -EBADMSG;
 }
 
+static int open_client(uint32_t kind, struct sr_reason *why)
+{
+	struct sr_options opt;
+	int ret;
+
+	sr_options_init(&opt);
+	opt.socket = rig.socket;
+	opt.wait = SR_WAIT_SPIN;
+	opt.timeout_ns = READY_NS;
+	opt.stale_ns = SR_BENCH_HANG_S * (uint64_t)SR_NS_PER_S; /* a starved signer is slow, not gone */
+	if (kind == CLEAR) {
+		opt.flags = SR_OPT_UNSEALED;
+	} else {
+		opt.identity = rig.identity;
+		opt.trust = rig.trust;
+	}
+	ret = sr_open(&run.clients[kind], &opt, why);
+	return ret ? ret : sr_session_open(&run.sessions[kind], run.clients[kind], NULL, why);
+}
+
 static int start_local(struct sr_bench *b, struct sr_reason *why)
 {
 	char cpu[16], slots[16];
-	char *const argv[] = { "sigring-local", "--socket", run.socket, "--keys", run.keys, "--cpu",
+	char *const argv[] = { "sigring-local", "--socket", rig.socket, "--keys", rig.keys, "--cpu",
 			       cpu, "--wait", "spin", "--allow-snapshot", "--pool-slots", slots,
-			       "--pool-batch", "16", "--pool-low", "1", "--refill", "idle", NULL };
-	struct sr_options opt;
+			       "--pool-batch", "16", "--pool-low", "1", "--refill", "idle",
+			       "--operators", rig.operators, "--operators-needed", "1",
+			       "--manifest", rig.manifest, "--trust-out", rig.trust, NULL };
 	int ret;
 
 	(void)snprintf(cpu, sizeof cpu, "%d", b->cpus[1]);
@@ -302,15 +200,9 @@ static int start_local(struct sr_bench *b, struct sr_reason *why)
 	b->peer = start("sigring-local", argv, NULL, 0);
 	if (b->peer < 0)
 		return sr_reason_set(why, -errno, "cannot start sigring-local");
-	sr_options_init(&opt);
-	opt.socket = run.socket;
-	opt.flags = SR_OPT_UNSEALED;
-	opt.wait = SR_WAIT_SPIN;
-	opt.timeout_ns = READY_NS;
-	opt.stale_ns = SR_BENCH_HANG_S * (uint64_t)SR_NS_PER_S; /* a starved signer is slow, not gone */
-	ret = sr_open(&run.client, &opt, why);
-	if (ret == 0)
-		ret = sr_session_open(&run.session, run.client, NULL, why);
+	ret = rig_await_trust(READY_NS, why);
+	for (uint32_t kind = 0; kind < KINDS && ret == 0; kind++)
+		ret = open_client(kind, why);
 	(void)signal(SIGCHLD, sr_bench_hung);
 	return ret;
 }
@@ -320,7 +212,7 @@ static void check_peer(struct sr_bench *b)
 {
 	struct sr_client_stats stats;
 
-	sr_client_stats_get(run.client, &stats);
+	sr_client_stats_get(run.clients[CLEAR], &stats);
 	b->peer = (pid_t)stats.agent_pid;
 }
 
@@ -340,18 +232,19 @@ static int start_bare(struct sr_reason *why)
 static int set_up(struct sr_bench *b, struct sr_reason *why)
 {
 	size_t rounds = b->selftest ? 64 : (size_t)b->rounds * SR_BENCH_TRIES;
-	int ret = find_programs(why);
+	int ret = rig_find_programs(why);
 
-	(void)sr_bench_row(b, "presigned", "sigring-local, presigned, one order in flight",
-			   SR_BENCH_NS);
-	(void)sr_bench_row(b, "hedged", "sigring-local, hedged, one order in flight", SR_BENCH_NS);
+	(void)sr_bench_row(b, "sealed", "sigring-local, sealed, presigned", SR_BENCH_NS);
+	(void)sr_bench_row(b, "sealed_hedged", "sigring-local, sealed, hedged", SR_BENCH_NS);
+	(void)sr_bench_row(b, "presigned", "sigring-local, in clear, presigned", SR_BENCH_NS);
+	(void)sr_bench_row(b, "hedged", "sigring-local, in clear, hedged", SR_BENCH_NS);
 	(void)sr_bench_row(b, "bare", "bare SHA-256 and libsecp256k1, in-process", SR_BENCH_NS);
-	run.proof_room = (uint32_t)rounds * KEYS;
+	run.proof_room = (uint32_t)rounds * RINGS;
 	run.proofs = calloc(run.proof_room, sizeof *run.proofs);
 	for (int i = 0; i < ROWS && ret == 0; i++)
 		ret = run.proofs ? sr_histogram_new(&run.samples[i], rounds * SIGNATURES) : -ENOMEM;
 	if (ret == 0)
-		ret = make_keys(why);
+		ret = rig_provision(why);
 	if (ret == 0)
 		ret = start_bare(why);
 	if (ret == 0)
@@ -361,20 +254,10 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	return ret;
 }
 
-static void show_log(void)
-{
-	char line[512];
-	FILE *f = fopen(run.log, "re");
-
-	while (f && fgets(line, sizeof line, f))
-		(void)fprintf(stderr, "  %s", line);
-	if (f)
-		(void)fclose(f);
-}
-
 static void tear_down(pid_t local)
 {
-	sr_close(run.client);
+	for (uint32_t kind = 0; kind < KINDS; kind++)
+		sr_close(run.clients[kind]);
 	if (local > 0) {
 		(void)kill(local, SIGTERM);
 		(void)waitpid(local, NULL, 0);
@@ -382,12 +265,7 @@ static void tear_down(pid_t local)
 	if (run.curve)
 		secp256k1_context_destroy(run.curve);
 	explicit_bzero(run.seckey, sizeof run.seckey);
-	for (uint32_t i = 0; i < KEYS; i++)
-		(void)unlink(run.key_files[i]);
-	(void)unlink(run.socket);
-	(void)unlink(run.log);
-	(void)rmdir(run.keys);
-	(void)rmdir(run.dir);
+	rig_remove();
 	for (int i = 0; i < ROWS; i++)
 		sr_histogram_delete(&run.samples[i]);
 	free(run.proofs);
@@ -396,6 +274,12 @@ static void tear_down(pid_t local)
 static int report(const struct sr_bench *b)
 {
 	const struct sr_bench_ratio ratios[] = {
+		{ "sealed_over_bare", "sigring-local, sealed, presigned, over bare signing",
+		  &b->rows[ROW_SEALED], &b->rows[ROW_BARE], 1.0 / 7, 1.0 / 10, false },
+		{ "sealed_hedged_over_bare", "sigring-local, sealed, hedged, over bare signing",
+		  &b->rows[ROW_SEALED_HEDGED], &b->rows[ROW_BARE], 0, 0, false },
+		{ "sealed_over_clear", "sigring-local, presigned, sealed over in clear",
+		  &b->rows[ROW_SEALED], &b->rows[ROW_PRESIGNED], 0, 0, false },
 		{ "presigned_over_bare", "sigring-local, unsealed, presigned, over bare signing",
 		  &b->rows[ROW_PRESIGNED], &b->rows[ROW_BARE], 1.0 / 9, 1.0 / 10, false },
 		{ "hedged_over_bare", "sigring-local, unsealed, hedged, over bare signing",
@@ -412,11 +296,12 @@ static int report(const struct sr_bench *b)
 			     (double)sr_histogram_percentile(&run.samples[i], 99900) / 1e3,
 			     (double)sr_histogram_percentile(&run.samples[i], 100000) / 1e3);
 	if (!b->json)
-		(void)printf("%u signatures verified by OpenSSL, one a round and key; pool-dry 0\n", run.proof_count);
+		(void)printf("%u signatures verified by OpenSSL, one a round and row; pool-dry 0\n",
+			     run.proof_count);
 	return code;
 }
 
-static struct sr_bench bench = { .name = "bench_local", .notice = SR_UNSEALED_NOTICE, .rounds = 21, .measure = measure };
+static struct sr_bench bench = { .name = "bench_local", .rounds = 21, .measure = measure };
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 
@@ -451,7 +336,7 @@ int main(int argc, char **argv)
 	if (ret >= 0 && verify(&bench) < 0)
 		ret = sr_reason_set(&why, -EBADMSG, "a signature of the run is wrong");
 	if (ret < 0)
-		show_log();
+		rig_show_log();
 	else if (!bench.selftest)
 		ret = report(&bench);
 	tear_down(bench.peer);
