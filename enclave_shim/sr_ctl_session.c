@@ -143,7 +143,8 @@ static int receive_message(struct sr_ctl_session *s, struct sr_control *message,
 		ret = sr_control_cut(message, s->in, bytes);
 	}
 	if (ret || message->bytes != bytes)
-		return sr_reason_set(why, -EPROTO, "what answers is no signer, or of another version");
+		return sr_reason_set(why, -EPROTO,
+				     "what answers is no signer, or of another version");
 	return 0;
 }
 
@@ -206,7 +207,8 @@ static int load_operators(struct sr_ctl_session *s, const struct sr_ctl_where *w
 						     "%s: this operator was named before",
 						     where->operators[i]);
 		if (sr_operator_pair_make(&secrets->operators[i], secrets->file.secret))
-			return sr_reason_set(why, -EIO, "OpenSSL makes no key: is it out of memory?");
+			return sr_reason_set(why, -EIO,
+					     "OpenSSL makes no key: is it out of memory?");
 	}
 	s->operator_count = where->operator_count;
 	return 0;
@@ -394,8 +396,9 @@ static int receive_result(struct sr_ctl_session *s, struct sr_command_result *re
 		ret = sr_channel_take(channel, &message);
 	} while (ret == -EAGAIN);
 	if (ret || sr_command_result_get(result, channel->text, channel->text_bytes))
-		return sr_reason_set(why, -EPROTO,
-				     "the signer's answer makes no sense: is it of another version?");
+		return sr_reason_set(
+			why, -EPROTO,
+			"the signer's answer makes no sense: is it of another version?");
 	return 0;
 }
 

@@ -20,9 +20,9 @@
 
 /* Where, and who. All of it is borrowed until it is open. */
 struct sr_ctl_where {
-	const char *socket;  /* an agent's, or */
-	const char *control; /* a signer's control address (sr_address.h) */
-	const char *trust;   /* file */
+	const char *socket;                      /* an agent's, or */
+	const char *control;                     /* a signer's control address (sr_address.h) */
+	const char *trust;                       /* file */
 	const char *operators[SR_OPERATORS_MAX]; /* files of those who sign here */
 	uint32_t operator_count;
 };

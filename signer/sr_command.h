@@ -50,9 +50,8 @@
 #define SR_COMMAND_PURPOSE "command"
 #define SR_COMMAND_HEADER_BYTES 16u
 #define SR_COMMAND_SIG_BYTES (SR_OPERATOR_KEY_BYTES + SR_OPERATOR_SIG_BYTES)
-#define SR_COMMAND_BYTES_MAX                                                     \
-	(SR_COMMAND_HEADER_BYTES + SR_OPERATORS_MAX * SR_COMMAND_SIG_BYTES +     \
-	 SR_ENVELOPE_BYTES_MAX)
+#define SR_COMMAND_BYTES_MAX \
+	(SR_COMMAND_HEADER_BYTES + SR_OPERATORS_MAX * SR_COMMAND_SIG_BYTES + SR_ENVELOPE_BYTES_MAX)
 #define SR_COMMAND_KEY_BYTES 60u
 #define SR_COMMAND_LISTED_BYTES 80u
 #define SR_COMMAND_WORDS_MAX 255u
@@ -153,8 +152,7 @@ SR_WARN_UNUSED int sr_command_result_get(struct sr_command_result *result,
 
 /* sr_command_result_put - @text: SR_COMMAND_RESULT_BYTES_MAX, the body is at @text +
  * SR_COMMAND_HEADER_BYTES already. Returns the length. */
-size_t sr_command_result_put(unsigned char *text, uint32_t kind, uint32_t code,
-			     size_t body_bytes);
+size_t sr_command_result_put(unsigned char *text, uint32_t kind, uint32_t code, size_t body_bytes);
 
 /* Bodies. The _get ones return 0 or -EPROTO; their lengths have been judged. */
 void sr_command_generate_put(unsigned char body[40], const struct sr_command_generate *generate);

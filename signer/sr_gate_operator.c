@@ -6,7 +6,6 @@
 
 SR_STATIC_ASSERT(SR_COMMAND_RESULT_BYTES_MAX <= SR_CHANNEL_PIECE_MAX, "a result is one message");
 
-
 enum sr_refusal sr_gate_operator_judge(const struct sr_gate *gate)
 {
 	if (!gate->config.limits.operators_max)
@@ -69,9 +68,8 @@ void sr_gate_operator_leave(struct sr_gate *gate, struct sr_gate_talk *talk)
 }
 
 /* The keys go at once, not when the connection does. */
-static enum sr_gate_verdict end(struct sr_gate *gate, struct sr_gate_talk *talk,
-				unsigned char *out, size_t *out_bytes, enum sr_refusal code,
-				uint64_t now_ns)
+static enum sr_gate_verdict end(struct sr_gate *gate, struct sr_gate_talk *talk, unsigned char *out,
+				size_t *out_bytes, enum sr_refusal code, uint64_t now_ns)
 {
 	sr_gate_operator_leave(gate, talk);
 	sr_gate_fail(gate, talk, now_ns);

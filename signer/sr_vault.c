@@ -163,9 +163,9 @@ static enum sr_vault_verdict take_manifest(struct sr_vault *v, struct sr_vault_a
 		answer_manifest(v, answer, authorised);
 	else
 		answer_words(v, answer, command->kind,
-			     ret == -EIO     ? SR_COMMAND_FAILED :
-			     ret == -EACCES  ? SR_COMMAND_UNAUTHORISED :
-					       SR_COMMAND_REFUSED,
+			     ret == -EIO    ? SR_COMMAND_FAILED :
+			     ret == -EACCES ? SR_COMMAND_UNAUTHORISED :
+					      SR_COMMAND_REFUSED,
 			     why.text, authorised);
 	return SR_VAULT_ANSWER;
 }

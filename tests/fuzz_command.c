@@ -38,8 +38,9 @@ static void judge_result(const uint8_t *data, size_t bytes)
 	require(result.body + result.body_bytes == data + bytes, "a body outside of the text");
 	if (result.code == SR_COMMAND_DONE && result.kind == SR_COMMAND_LIST)
 		for (uint32_t i = 0; i < sr_get32(result.body); i++)
-			require(sr_command_listed_get(&listed, result.body + 8 +
-							       i * SR_COMMAND_LISTED_BYTES) <= 0,
+			require(sr_command_listed_get(&listed,
+						      result.body + 8 +
+							      i * SR_COMMAND_LISTED_BYTES) <= 0,
 				"a key that is more than read");
 	else if (result.code != SR_COMMAND_DONE)
 		require(result.body_bytes <= SR_COMMAND_WORDS_MAX, "too many words");

@@ -29,12 +29,13 @@ static int ctl(const char *const *more, size_t count)
 	(void)unlink(said);
 	return mp_run(argv, said);
 }
-#define CTL(...)                            \
+#define CTL(...)                             \
 	ctl((const char *[]){ __VA_ARGS__ }, \
 	    sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(const char *))
 
-#define WHERE through_agent ? "--socket" : "--control", through_agent ? rig.socket : control, \
-	      "--trust", trust
+#define WHERE                                                                                      \
+	through_agent ? "--socket" : "--control", through_agent ? rig.socket : control, "--trust", \
+		trust
 #define OPERATORS "--operator", files[ADA], "--operator", files[BOB]
 
 static bool says(const char *words)
@@ -46,17 +47,17 @@ static bool says(const char *words)
 	return found;
 }
 
-#define expect(code, words)                                                                  \
-	do {                                                                                 \
-		int code_ = (code);                                                          \
+#define expect(code, words)                                                                   \
+	do {                                                                                  \
+		int code_ = (code);                                                           \
 		MP_CHECK(code_ == 0 && says(words), "line %d: %d, and does not say `%s`: %s", \
-			 __LINE__, code_, words, mp_read_file(said));                        \
+			 __LINE__, code_, words, mp_read_file(said));                         \
 	} while (0)
-#define expect_refused(code, words)                                                          \
-	do {                                                                                 \
-		int code_ = (code);                                                          \
+#define expect_refused(code, words)                                                           \
+	do {                                                                                  \
+		int code_ = (code);                                                           \
 		MP_CHECK(code_ == 1 && says(words), "line %d: %d, and does not say `%s`: %s", \
-			 __LINE__, code_, words, mp_read_file(said));                        \
+			 __LINE__, code_, words, mp_read_file(said));                         \
 	} while (0)
 
 /* The first 64 digits that the last command has said. */
@@ -102,9 +103,18 @@ static void make_people(const char *list)
 static void start(bool agent)
 {
 	static char list[400];
-	const char *argv[] = { "sigring-signer", "--listen",   rig.stream,           "--operators",
-			       list,             "--operators-needed", "2", "--trust-out",
-			       trust,            "--wait",     "yield",              NULL };
+	const char *argv[] = { "sigring-signer",
+			       "--listen",
+			       rig.stream,
+			       "--operators",
+			       list,
+			       "--operators-needed",
+			       "2",
+			       "--trust-out",
+			       trust,
+			       "--wait",
+			       "yield",
+			       NULL };
 
 	mp_rig_new(&rig, true);
 	path_of(said, "said");
@@ -166,10 +176,11 @@ static void provision(bool agent)
 			   recipient, "--out", blob),
 		       "File exists");
 
-	(void)snprintf(json, sizeof json,
-		       "{\"sigring_manifest\":1,\"version\":4,\"identities\":[],\"keys\":[{\"id\":7,"
-		       "\"public_key\":\"%s\",\"permit\":[\"bip340\"]}]}",
-		       pubkey);
+	(void)snprintf(
+		json, sizeof json,
+		"{\"sigring_manifest\":1,\"version\":4,\"identities\":[],\"keys\":[{\"id\":7,"
+		"\"public_key\":\"%s\",\"permit\":[\"bip340\"]}]}",
+		pubkey);
 	sign_and_load(json, "four.json");
 	expect(CTL("key", "list", WHERE, OPERATORS), "hedged bip340 ready");
 	expect(CTL("key", "lock", WHERE, OPERATORS, "--id", "7"), "");

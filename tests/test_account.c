@@ -34,7 +34,8 @@ Test(account, cosmos_addresses_are_those_that_others_publish)
 
 Test(account, a_prefix_that_no_chain_has_is_refused)
 {
-	static const char *const wrong[] = { "", "Cosmos", "cos mos", "c1\n", "abcdefghijklmnopqrstu" };
+	static const char *const wrong[] = { "", "Cosmos", "cos mos", "c1\n",
+					     "abcdefghijklmnopqrstu" };
 	char text[SR_ACCOUNT_COSMOS_BYTES] = "untouched";
 	const unsigned char pubkey[33] = { 2 };
 

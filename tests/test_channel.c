@@ -98,7 +98,8 @@ Test(channel, each_changed_bit_ends_it)
 
 		stop();
 		start();
-		cr_assert_eq(sr_channel_put(&secrets->up, message, &message_bytes, text, 5, &at), 0);
+		cr_assert_eq(sr_channel_put(&secrets->up, message, &message_bytes, text, 5, &at),
+			     0);
 		cr_assert_eq(message_bytes, bytes);
 		message[bit / 8] ^= (unsigned char)(1u << bit % 8);
 		if (sr_control_whole(&m, message, bytes))

@@ -108,7 +108,8 @@ Test(command, hash_is_as_documented)
 	for (int i = 0; i < 32; i++)
 		h[i] = (unsigned char)(0x20 + i);
 	sr_command_word_put(hold, 7, 1);
-	(void)rig_unhex(want, 32, "0ae2657abe7c59504ef0ff0d1550423e8ee08a80d40a79f0b3281130526fc1b7");
+	(void)rig_unhex(want, 32,
+			"0ae2657abe7c59504ef0ff0d1550423e8ee08a80d40a79f0b3281130526fc1b7");
 	cr_assert_eq(sr_command_hash(hasher, hash, &command, h, 5), 0);
 	cr_assert_arr_eq(hash, want, 32);
 

@@ -103,8 +103,8 @@ static uint32_t list(struct sr_command_listed *listed)
 	cr_assert_eq(result.code, SR_COMMAND_DONE);
 	count = sr_get32(result.body);
 	for (uint32_t i = 0; i < count; i++)
-		cr_assert_eq(sr_command_listed_get(&listed[i], result.body + 8 +
-								       i * SR_COMMAND_LISTED_BYTES),
+		cr_assert_eq(sr_command_listed_get(&listed[i],
+						   result.body + 8 + i * SR_COMMAND_LISTED_BYTES),
 			     0);
 	return count;
 }
@@ -341,7 +341,7 @@ Test(vault, fewer_than_k_operators_are_obeyed_in_nothing)
 		size_t bytes = kind == SR_COMMAND_IMPORT ? SR_BLOB_BYTES :
 			       kind == SR_COMMAND_LIST   ? 0 :
 			       kind == SR_COMMAND_HOLD || kind == SR_COMMAND_DELETE ? 8 :
-										     40;
+										      40;
 
 		for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
 			assert_ended(vault_command(kind, body, bytes, masks[i]).code);
@@ -427,10 +427,10 @@ Test(vault, what_is_no_command_ends_the_conversation)
 
 /* ---- manifests ---- */
 
-#define MANIFEST(version, nonce)                                                     \
-	"{\"sigring_manifest\":1,\"version\":" version ",\"identities\":[{\"name\":" \
-	"\"mm-1\",\"public_key\":\"0101010101010101010101010101010101010101010101010101010101"  \
-	"010101\"}],\"keys\":[{\"id\":7,\"nonce\":\"" nonce                          \
+#define MANIFEST(version, nonce)                                                               \
+	"{\"sigring_manifest\":1,\"version\":" version ",\"identities\":[{\"name\":"           \
+	"\"mm-1\",\"public_key\":\"0101010101010101010101010101010101010101010101010101010101" \
+	"010101\"}],\"keys\":[{\"id\":7,\"nonce\":\"" nonce                                    \
 	"\",\"permit\":[\"ecdsa-keccak256\"],\"identities\":[\"mm-1\"]}]}"
 
 static struct sr_command_result load(const char *json, uint32_t mask)

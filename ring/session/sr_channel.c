@@ -60,8 +60,8 @@ int sr_channel_put(struct sr_channel *channel, unsigned char *out, size_t *out_b
 	plain[0] = more;
 	if (piece)
 		memcpy(plain + MORE_BYTES, text + *at, piece);
-	ret = sr_aead_seal(&channel->send, plain, plain + MORE_BYTES + piece, channel->sent++,
-			   NULL, 0, plain, MORE_BYTES + piece);
+	ret = sr_aead_seal(&channel->send, plain, plain + MORE_BYTES + piece, channel->sent++, NULL,
+			   0, plain, MORE_BYTES + piece);
 	if (ret)
 		return end(channel, -EIO);
 

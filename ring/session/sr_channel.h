@@ -59,9 +59,8 @@ void sr_channel_wipe(struct sr_channel *channel);
  *
  * Returns 0; -EINVAL: it has ended; -EIO. After a failure the channel has ended.
  */
-SR_WARN_UNUSED int sr_channel_put(struct sr_channel *channel, unsigned char *out,
-				  size_t *out_bytes, const unsigned char *text, size_t bytes,
-				  size_t *at);
+SR_WARN_UNUSED int sr_channel_put(struct sr_channel *channel, unsigned char *out, size_t *out_bytes,
+				  const unsigned char *text, size_t bytes, size_t *at);
 
 /*
  * sr_channel_take - open the next message.
