@@ -12,9 +12,11 @@
 
 #include "sr_base.h"
 
-#define SR_NS_PER_S 1000000000u
-#define SR_NS_PER_MS 1000000u
-#define SR_NS_PER_US 1000u
+#define SR_NS_PER_S UINT64_C(1000000000)
+#define SR_NS_PER_MS UINT64_C(1000000)
+#define SR_NS_PER_US UINT64_C(1000)
+
+SR_STATIC_ASSERT(5 * SR_NS_PER_S > UINT32_MAX, "seconds do not wrap");
 
 /*
  * sr_now_ns - CLOCK_MONOTONIC in nanoseconds, through the vDSO.
