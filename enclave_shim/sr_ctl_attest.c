@@ -485,9 +485,7 @@ static int run_verify(int argc, char **argv)
 
 int sr_ctl_attest(int argc, char **argv)
 {
-	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")))
-		return usage(stdout, EXIT_GOOD);
-	if (argc >= 3 && !strcmp(argv[1], "verify") && !strcmp(argv[2], "--help"))
+	if (sr_ctl_help_wanted(argc, argv))
 		return usage(stdout, EXIT_GOOD);
 	if (argc >= 2 && !strcmp(argv[1], "verify"))
 		return run_verify(argc - 1, argv + 1);

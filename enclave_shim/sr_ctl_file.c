@@ -42,3 +42,9 @@ bool sr_ctl_number_take(uint64_t *out, const char *text, uint64_t max)
 	*out = value;
 	return true;
 }
+
+bool sr_ctl_help_wanted(int argc, char **argv)
+{
+	return (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))) ||
+	       (argc >= 3 && !strcmp(argv[2], "--help"));
+}

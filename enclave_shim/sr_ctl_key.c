@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sr_account.h"
+#include "sr_ctl_file.h"
 #include "sr_ctl_vault.h"
 #include "sr_curve.h"
 #include "sr_hex.h"
@@ -413,7 +414,7 @@ int sr_ctl_key(int argc, char **argv)
 	struct work work;
 	int ret;
 
-	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))) {
+	if (sr_ctl_help_wanted(argc, argv)) {
 		usage(stdout);
 		return EXIT_DONE;
 	}

@@ -479,7 +479,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 int sr_ctl_manifest(int argc, char **argv)
 {
-	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))) {
+	if (sr_ctl_help_wanted(argc, argv)) {
 		usage(stdout);
 		return EXIT_DONE;
 	}

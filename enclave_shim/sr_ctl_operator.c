@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
+#include "sr_ctl_file.h"
 #include "sr_digits.h"
 #include "sr_getrandom.h"
 #include "sr_heap.h"
@@ -148,7 +149,7 @@ static int run(struct work *work, int argc, char **argv)
 {
 	int ret;
 
-	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))) {
+	if (sr_ctl_help_wanted(argc, argv)) {
 		usage(stdout, work);
 		return EXIT_DONE;
 	}
