@@ -44,28 +44,24 @@ void sr_tree_item(struct sr_tree *tree)
 	tree->first = false;
 }
 
-static void quoted(struct sr_out *out, const char *text, uint32_t bytes)
+void sr_tree_json_text(struct sr_tree *tree, const char *text, uint32_t bytes)
 {
-	sr_out_byte(out, '"');
-	sr_out_bytes(out, text, bytes);
-	sr_out_byte(out, '"');
+	sr_out_byte(tree->out, '"');
+	sr_out_bytes(tree->out, text, bytes);
+	sr_out_byte(tree->out, '"');
 }
 
-void sr_tree_key(struct sr_tree *tree, const char *key, uint32_t bytes)
+void sr_tree_json_key(struct sr_tree *tree, const char *key, uint32_t bytes)
 {
-	if (!tree->json) {
-		sr_msgpack_str(tree->out, key, bytes);
-		return;
-	}
 	sr_tree_item(tree);
-	quoted(tree->out, key, bytes);
+	sr_tree_json_text(tree, key, bytes);
 	sr_out_byte(tree->out, ':');
 }
 
 void sr_tree_text(struct sr_tree *tree, const char *text, uint32_t bytes)
 {
 	if (tree->json)
-		quoted(tree->out, text, bytes);
+		sr_tree_json_text(tree, text, bytes);
 	else
 		sr_msgpack_str(tree->out, text, bytes);
 }

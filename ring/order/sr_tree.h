@@ -35,8 +35,7 @@ void sr_tree_map_end(struct sr_tree *tree);
 void sr_tree_array(struct sr_tree *tree, uint32_t count);
 void sr_tree_array_end(struct sr_tree *tree);
 
-/* Before each value of a map; before each of an array. */
-void sr_tree_key(struct sr_tree *tree, const char *key, uint32_t bytes);
+/* Before each of an array; before each value of a map: SR_TREE_KEY(). */
 void sr_tree_item(struct sr_tree *tree);
 
 void sr_tree_text(struct sr_tree *tree, const char *text, uint32_t bytes);
@@ -48,9 +47,25 @@ void sr_tree_bool(struct sr_tree *tree, bool v);
 void sr_tree_decimal(struct sr_tree *tree, uint64_t v, unsigned int decimals);
 void sr_tree_hex(struct sr_tree *tree, const unsigned char *bytes, uint32_t count);
 
+/* What the two below are in JSON. */
+void sr_tree_json_key(struct sr_tree *tree, const char *key, uint32_t bytes);
+void sr_tree_json_text(struct sr_tree *tree, const char *text, uint32_t bytes);
+
 SR_END_DECLS
 
-#define SR_TREE_KEY(tree, key) sr_tree_key(tree, key, sizeof(key) - 1)
-#define SR_TREE_TEXT(tree, text) sr_tree_text(tree, text, sizeof(text) - 1)
+/* Inline, for literals of less than 32 characters: most of an action is keys, and their
+ * msgpack is then a few stores of constants. */
+static inline void sr_tree_literal(struct sr_tree *tree, const char *text, uint32_t bytes)
+{
+	sr_out_byte(tree->out, 0xa0 | bytes);
+	sr_out_bytes(tree->out, text, bytes);
+}
+
+#define SR_TREE_KEY(tree, key)                                            \
+	((tree)->json ? sr_tree_json_key(tree, key, sizeof(key) - 1) :    \
+			sr_tree_literal(tree, key, sizeof(key) - 1))
+#define SR_TREE_TEXT(tree, text)                                          \
+	((tree)->json ? sr_tree_json_text(tree, text, sizeof(text) - 1) : \
+			sr_tree_literal(tree, text, sizeof(text) - 1))
 
 #endif /* SR_TREE_H */
