@@ -9,12 +9,13 @@
 #ifndef SR_VENUES_H
 #define SR_VENUES_H
 
-#define SR_VENUES(ROW)                     \
-	ROW(256, HYPERLIQUID, hyperliquid) \
-	ROW(257, POLYMARKET, polymarket)   \
-	ROW(258, DYDX, dydx)               \
-	ROW(260, ETHEREUM, ethereum)       \
-	ROW(264, TYPED_DATA, typed_data)   \
+#define SR_VENUES(ROW)				\
+	ROW(256, HYPERLIQUID, hyperliquid)	\
+	ROW(257, POLYMARKET, polymarket)	\
+	ROW(258, DYDX, dydx)			\
+	ROW(259, GRVT, grvt)			\
+	ROW(260, ETHEREUM, ethereum)		\
+	ROW(264, TYPED_DATA, typed_data)	\
 	ROW(265, HIBACHI, hibachi)
 
 enum sr_order_type {
