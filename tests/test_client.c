@@ -30,6 +30,7 @@ enum fault {
 	HANG_UP,          /* instead of WELCOME */
 	RESULT_GONE,      /* of each OPEN */
 	OPENED_ELSEWHERE, /* index out of range */
+	LEAVES_AT_ONCE,   /* as soon as a client is attached */
 };
 
 static struct agent {
@@ -40,6 +41,7 @@ static struct agent {
 	int sock;
 	uint32_t stop;
 	uint32_t opened; /* OPENs answered */
+	uint32_t attached; /* READYs seen */
 	pthread_t thread;
 	struct sr_attach_hello hello;
 	struct sr_attach_open open; /* the last one */
@@ -92,6 +94,11 @@ static void take(struct agent *a, const union sr_attach_message *in, const int *
 		else
 			welcome(a, fds[0]);
 		(void)close(fds[0]);
+		break;
+	case SR_ATTACH_READY:
+		sr_store32_release(&a->attached, a->attached + 1);
+		if (a->fault == LEAVES_AT_ONCE)
+			(void)shutdown(a->sock, SHUT_RDWR);
 		break;
 	case SR_ATTACH_OPEN:
 		s = sr_region_slots(&a->completion, in->open.index);
@@ -611,6 +618,25 @@ Test(client, resumes_from_the_first_unanswered_number)
 	cr_assert_eq(poll_until_something(c, 4), 3);
 	cr_assert(c[0].user_data == 2 && c[2].user_data == 4);
 	cr_assert_eq(submit(5, 0), 0);
+	sr_close(client);
+}
+
+Test(client, agent_that_leaves_behind_each_attach_is_not_hammered)
+{
+	struct sr_completion c;
+	uint64_t end_ns;
+
+	open_with(0, 900);
+	agent.fault = LEAVES_AT_ONCE;
+	sr_reattach(client);
+	end_ns = sr_now_ns() + 500u * SR_NS_PER_MS;
+	while (sr_now_ns() < end_ns) {
+		(void)sr_service(client, NULL);
+		(void)!sr_poll(session, &c, 1);
+	}
+	/* 1, 2, 4 ... milliseconds apart. */
+	cr_assert_leq(sr_load32_acquire(&agent.attached), 12);
+	cr_assert_geq(sr_load32_acquire(&agent.attached), 3);
 	sr_close(client);
 }
 

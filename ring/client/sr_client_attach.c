@@ -7,6 +7,7 @@
 
 #define BACKOFF_NS_MIN SR_NS_PER_MS
 #define BACKOFF_NS_MAX (200u * SR_NS_PER_MS)
+#define STEADY_NS (100u * SR_NS_PER_MS)
 
 /* Regions that no session looks at any more, but for the newest. */
 static void drop_unused(struct sr_client *c)
@@ -41,9 +42,11 @@ static int fail(struct sr_client *c, int error)
 {
 	uint64_t now_ns = sr_now_ns();
 
+	/* An agent that dies at once after each connect, or each attach, must not be
+	 * hammered: only one that was there for a while resets the back-off. */
+	if (c->phase == SR_ATTACH_UP && now_ns - c->up_ns >= STEADY_NS)
+		c->backoff_ns = 0;
 	sr_client_hangup(c);
-	/* An agent that dies at once after each connect must not be hammered:
-	 * only an attach that completes resets the back-off. */
 	c->backoff_ns = c->backoff_ns ? c->backoff_ns * 2 : BACKOFF_NS_MIN;
 	if (c->backoff_ns > BACKOFF_NS_MAX)
 		c->backoff_ns = BACKOFF_NS_MAX;
@@ -147,7 +150,7 @@ static int take_welcome(struct sr_client *c, int fd, struct sr_reason *why)
 	if (ret < 0)
 		return sr_client_lost(c, why, ret);
 	c->phase = SR_ATTACH_UP;
-	c->backoff_ns = 0;
+	c->up_ns = sr_now_ns();
 	return 1;
 }
 
