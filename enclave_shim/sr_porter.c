@@ -12,13 +12,13 @@
 #include "sr_textfile.h"
 
 #define STACK_BYTES (256u * 1024u)
-#define TALK_NS (UINT64_C(10) * SR_NS_PER_S)
-#define OPERATOR_NS (UINT64_C(300) * SR_NS_PER_S) /* to have the next command signed */
+#define TALK_NS (10 * SR_NS_PER_S)
+#define OPERATOR_NS (300 * SR_NS_PER_S) /* to have the next command signed */
 #define OPERATORS_AT_ONCE 4u
-#define WAITING_NS (UINT64_C(5) * SR_NS_PER_S)
-#define FAILURE_NS (UINT64_C(10) * SR_NS_PER_MS)
+#define WAITING_NS (5 * SR_NS_PER_S)
+#define FAILURE_NS (10 * SR_NS_PER_MS)
 #define FAILURES_MIN 256u
-#define IDENTITY_FAILURE_NS (UINT64_C(1) * SR_NS_PER_S)
+#define IDENTITY_FAILURE_NS SR_NS_PER_S
 #define IDENTITY_FAILURES 16u
 #define IDENTITY_WAITING (SR_PORTER_WAITING_MAX / 2)
 
@@ -121,7 +121,7 @@ static struct sr_gate_limits limits_of(const struct sr_porter_config *c)
 
 	return (struct sr_gate_limits){
 		.talk_ns = TALK_NS,
-		.ticket_ns = (uint64_t)c->ticket_life_s * SR_NS_PER_S,
+		.ticket_ns = c->ticket_life_s * SR_NS_PER_S,
 		.quota = {
 			.failure_ns = FAILURE_NS,
 			.identity_failure_ns = IDENTITY_FAILURE_NS,

@@ -7,7 +7,7 @@
 #include "sr_porter_state.h"
 
 #define ACCEPTS_MAX 16u /* a turn */
-#define PAUSE_NS (UINT64_C(100) * SR_NS_PER_MS)
+#define PAUSE_NS (100 * SR_NS_PER_MS)
 #define TASKS_MS 2     /* until tasks that are out have come back */
 #define SETTLED_MS 20  /* until a session has settled */
 #define LATE_MS 250    /* until a conversation may be late */
