@@ -17,7 +17,7 @@
 #define OPERATORS_AT_ONCE 4u
 #define WAITING_NS (5 * SR_NS_PER_S)
 #define FAILURE_NS (10 * SR_NS_PER_MS)
-#define FAILURES_MIN 256u
+#define FAILURES_MIN 2048u /* several users' bursts at an agent (setup-failures-max) */
 #define IDENTITY_FAILURE_NS SR_NS_PER_S
 #define IDENTITY_FAILURES 16u
 #define IDENTITY_WAITING (SR_PORTER_WAITING_MAX / 2)
@@ -126,7 +126,7 @@ static struct sr_gate_limits limits_of(const struct sr_porter_config *c)
 			.failure_ns = FAILURE_NS,
 			.identity_failure_ns = IDENTITY_FAILURE_NS,
 			.waiting_ns = WAITING_NS,
-			.failures_max = sessions > FAILURES_MIN ? sessions : FAILURES_MIN,
+			.failures_max = 4 * sessions > FAILURES_MIN ? 4 * sessions : FAILURES_MIN,
 			.identity_failures_max = IDENTITY_FAILURES,
 			.waiting_max = SR_PORTER_WAITING_MAX,
 			.identity_waiting_max = IDENTITY_WAITING,
