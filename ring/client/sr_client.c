@@ -275,7 +275,8 @@ int sr_session_open(struct sr_session **session, struct sr_client *c,
 		    const struct sr_session_options *opt, struct sr_reason *why)
 {
 	uint64_t end_ns = sr_ns_after(sr_now_ns(), c->opt.timeout_ns);
-	struct sr_reason last = { -ETIMEDOUT, "the agent does not answer: is it stopped?" };
+	const struct sr_reason slow = { -ETIMEDOUT, "the agent does not answer: is it stopped?" };
+	struct sr_reason last = slow;
 	struct sr_session_full *s = NULL;
 
 	if (c->poisoned)
@@ -286,6 +287,7 @@ int sr_session_open(struct sr_session **session, struct sr_client *c,
 
 		if (!s) {
 			s = find_free(c);
+			last = slow;
 			if (s)
 				prepare(c, s, opt);
 			else
