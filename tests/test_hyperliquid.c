@@ -8,6 +8,7 @@
 
 #include "sr_eip712.h"
 #include "sr_hl_action.h"
+#include "sr_hl_template.h"
 #include "sr_hyperliquid.h"
 
 #define ACTIONS 49u
@@ -413,6 +414,75 @@ Test(hyperliquid, kinds_tell_what_only_cancels)
 	cr_assert_eq(view->value, 2000000);
 	cr_assert_eq(decoded(sr_hl_noop_put(rig_body, room, &plain)), 0);
 	cr_assert_eq(view->kind, SR_KIND_NOOP);
+}
+
+/* ---- templates ---- */
+
+/* Every vector that is one order, from a template with other values in it. */
+Test(hyperliquid, a_patched_template_is_the_order_and_its_text)
+{
+	json_t *root = rig_vectors("hyperliquid.json"), *vector;
+	const struct sr_order_signature signature = { { 0xff, [40] = 7 }, 1 };
+	static struct sr_hl_template t;
+	static char text[RIG_TEXT_BYTES];
+	unsigned int orders = 0;
+	size_t i;
+
+	json_array_foreach(rig_array(root, "actions", ACTIONS), i, vector) {
+		const json_t *action = json_object_get(vector, "action");
+		const json_t *rows = json_object_get(action, "orders");
+		struct sr_hl_head head = { .nonce = 1 };
+		struct sr_hl_order order, other;
+		struct sr_hl_patch patch;
+		int bytes;
+
+		if (!truth(vector, "typed") || json_array_size(rows) != 1)
+			continue;
+		cr_assert_eq(decoded(body_of(vector, false)), 0);
+		sr_hl_row_get(&order, rig_body, 0);
+		order.flags &= 0xff;
+		if (!order.size)
+			continue;
+		other = order;
+		other.price = 12300000000;
+		other.size = 1;
+		memset(other.cloid, order.flags & SR_HL_CLOID ? 0x77 : 0, sizeof other.cloid);
+		if (rig_body[SR_ORDER_FLAGS] & SR_HL_HAS_VAULT)
+			head.vault = rig_body + SR_HL_VAULT;
+		if (rig_body[SR_ORDER_FLAGS] & SR_HL_HAS_BUILDER)
+			head.builder = rig_body + SR_HL_BUILDER;
+		head.builder_fee = sr_get32(rig_body + SR_HL_BUILDER_FEE);
+		head.grouping = (enum sr_hl_grouping)rig_body[SR_HL_GROUPING];
+		head.priority = sr_get32(rig_body + SR_HL_PRIORITY);
+		head.expires_after = rig_order.view.expiry_ms ? 5 : 0;
+		bytes = sr_order_render(rig_text, sizeof rig_text, &rig_order, &signature,
+					&rig_env);
+		patch = (struct sr_hl_patch){ order.price, order.size, rig_order.view.nonce,
+					      rig_order.view.expiry_ms, order.cloid };
+
+		cr_assert_eq(sr_hl_template_init(&t, &head, &other, &rig_order, &rig_env), 0);
+		sr_hl_template_patch(&t, &patch);
+		cr_assert_eq(memcmp(t.body, rig_body, t.body_bytes), 0, "%s",
+			     rig_string(vector, "id"));
+		cr_assert_eq(sr_hl_template_render(text, sizeof text, &t, &signature), bytes);
+		cr_assert_eq(memcmp(text, rig_text, (size_t)bytes), 0, "%.*s", bytes, text);
+		for (int room = 0; room < bytes; room++)
+			cr_assert_eq(sr_hl_template_render(text, (size_t)room, &t, &signature),
+				     -ENOSPC);
+		orders++;
+	}
+	cr_assert_eq(orders, 13);
+	json_decref(root);
+}
+
+Test(hyperliquid, a_template_is_an_order_that_would_be_taken)
+{
+	struct sr_hl_order order = limit_order();
+	static struct sr_hl_template t;
+
+	cr_assert_eq(sr_hl_template_init(&t, &plain, &order, &rig_order, &rig_env), 0);
+	order.tif = SR_HL_TIF_NONE;
+	cr_assert_eq(sr_hl_template_init(&t, &plain, &order, &rig_order, &rig_env), -EINVAL);
 }
 
 /* ---- what is refused ---- */
