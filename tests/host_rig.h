@@ -135,7 +135,7 @@ static inline void host_gate_new(struct host_signer *s)
 		.attest = host_attest,
 		.identity = host_identity,
 		.limits = {
-			.talk_ns = 10 * SR_NS_PER_S,
+			.talk_ns = 300 * SR_NS_PER_S,
 			.ticket_ns = 3600 * SR_NS_PER_S,
 			.quota = { SR_NS_PER_MS, SR_NS_PER_MS, 5 * SR_NS_PER_S, 64, 64, 8, 8 },
 			.depth_max = 256,
