@@ -116,7 +116,8 @@ void sr_address_checksum(struct sr_out *out, const unsigned char address[SR_ADDR
 	sr_out_hex(&lower, address, SR_ADDRESS_BYTES);
 	sr_keccak256(hash, digits, sizeof digits);
 	for (unsigned int i = 0; i < sizeof digits; i++) {
-		unsigned int nibble = (unsigned int)hash[i / 2] >> (i % 2 ? 0 : 4) & 15u;
+		unsigned int byte = hash[i / 2];
+		unsigned int nibble = i % 2 ? byte & 15u : byte >> 4;
 
 		if (digits[i] >= 'a' && nibble >= 8)
 			digits[i] = (unsigned char)(digits[i] - 'a' + 'A');
