@@ -357,6 +357,10 @@ Test(typed_data, domains_of_venues_are_refused)
 	source.contract_in_body = false;
 	not_compiled(source, "Hyperliquid's domain");
 
+	domain = (struct sr_domain){ "ClobAuthDomain", "1", 137, NULL, NULL, false };
+	not_compiled(source, "Polymarket's");
+	domain = (struct sr_domain){ "Exchange", "1", 1337, zero, NULL, false };
+
 	/* And not by way of the body. */
 	memset(contract_bytes, 5, sizeof contract_bytes);
 	domain.contract = contract_bytes;
