@@ -6,6 +6,9 @@
  * Checked besides what the sanitizers see: no body is of two types; what decodes has a
  * digest, and renders the same text again, into as much room as it said and no less.
  */
+#include "sr_dydx.h"
+#include "sr_ethereum.h"
+#include "sr_grvt.h"
 #include "sr_hibachi.h"
 #include "sr_hyperliquid.h"
 #include "sr_order.h"
@@ -104,6 +107,94 @@ static int make_hibachi(uint8_t *body, size_t room)
 	return sr_hibachi_order_put(body, room, &order);
 }
 
+static int make_dydx(uint8_t *body, size_t room)
+{
+	static const unsigned char key[33] = { 2, 1 }, address[20] = { 1 };
+	static const enum sr_dydx_kind kinds[] = { SR_DYDX_SHORT_TERM, SR_DYDX_CONDITIONAL,
+						   SR_DYDX_LONG_TERM, SR_DYDX_TWAP };
+	static struct sr_dydx_cancel cancels[SR_DYDX_BATCH_MAX];
+	const struct sr_dydx_head head = { fuzz_random(), fuzz_random(), below(1 << 20), key, address,
+					   (uint32_t)below(200), 1 + (uint32_t)below(9),
+					   1 + (uint32_t)below(1u << 31), below(2) };
+	struct sr_dydx_order order = {
+		.client_id = (uint32_t)fuzz_random(), .clob_pair = (uint32_t)below(300),
+		.kind = kinds[below(3)], .side = (enum sr_dydx_side)(1 + below(2)),
+		.quantums = 1 + fuzz_random() / 2, .subticks = 1 + below(1 << 30),
+		.reduce_only = below(2), .tif = below(2) ? SR_DYDX_POST_ONLY : SR_DYDX_TIF_NONE,
+		.builder = below(2) ? address : NULL, .builder_fee_ppm = 1 + (uint32_t)below(9999),
+	};
+	uint32_t count = 1 + (uint32_t)below(SR_DYDX_BATCH_MAX);
+
+	if (below(3) == 0) {
+		for (uint32_t i = 0; i < count; i++)
+			cancels[i] = (struct sr_dydx_cancel){ (uint32_t)fuzz_random(), 100 + i / 7,
+							      SR_DYDX_SHORT_TERM };
+		return sr_dydx_batch_put(body, room, &head, cancels, count);
+	}
+	if (below(3) == 0) {
+		cancels[0] = (struct sr_dydx_cancel){ 1, 2, kinds[below(4)] };
+		return sr_dydx_cancel_put(body, room, &head, cancels);
+	}
+	if (order.kind == SR_DYDX_CONDITIONAL) {
+		order.condition = (enum sr_dydx_condition)(1 + below(2));
+		order.trigger_subticks = 1 + fuzz_random() / 2;
+	}
+	return sr_dydx_order_put(body, room, &head, &order);
+}
+
+static int make_grvt(uint8_t *body, size_t room)
+{
+	static const unsigned char address[20] = { 1 };
+	static unsigned char asset[32];
+	static struct sr_grvt_leg legs[SR_GRVT_LEGS_MAX];
+	const struct sr_grvt_head head = { 325 + (uint32_t)below(3), (uint32_t)fuzz_random(),
+					   1 + fuzz_random() / 2, fuzz_random(), address };
+	const struct sr_grvt_transfer transfer = { address, address, fuzz_random(),
+						   1 + fuzz_random() / 2,
+						   (enum sr_grvt_currency)(1 + below(3)) };
+	struct sr_grvt_order order = {
+		.flags = (uint32_t)below(8), .tif = (enum sr_grvt_tif)(1 + below(4)),
+		.client_order_id = fuzz_random(), .builder = below(2) ? address : NULL,
+		.legs = legs, .leg_count = 1 + (uint32_t)below(SR_GRVT_LEGS_MAX),
+	};
+
+	if (below(4) == 0)
+		return sr_grvt_transfer_put(body, room, &head, &transfer);
+	asset[31] = (unsigned char)(1 + below(255));
+	for (uint32_t i = 0; i < order.leg_count; i++)
+		legs[i] = (struct sr_grvt_leg){
+			asset, 1 + fuzz_random() / 2,
+			order.flags & SR_GRVT_MARKET ? 0 : 1 + fuzz_random() / 2, below(2),
+			(uint8_t)below(19), "BTC_USDT_Perp",
+		};
+	return sr_grvt_order_put(body, room, &head, &order);
+}
+
+static int make_ethereum(uint8_t *body, size_t room)
+{
+	static const unsigned char address[20] = { 1 };
+	static unsigned char data[600];
+	const struct sr_eth_access access[2] = { { address, data, (uint32_t)below(5) },
+						 { address, data, (uint32_t)below(3) } };
+	struct sr_eth_transaction transaction = {
+		.action = (enum sr_eth_action)(1 + below(4)), .nonce = fuzz_random(),
+		.gas = fuzz_random(), .to = below(4) ? address : NULL, .data = data,
+		.data_bytes = (uint32_t)(below(2) * below(sizeof data)), .access = access,
+	};
+
+	for (unsigned int i = 0; i < sizeof data; i++)
+		data[i] = (unsigned char)fuzz_random();
+	if (below(5) == 0)
+		return sr_eth_message_put(body, room, data, transaction.data_bytes);
+	transaction.chain_id = transaction.action == SR_ETH_LEGACY ? 0 : 1 + below(1 << 20);
+	transaction.access_count = transaction.action < SR_ETH_EIP2930 ? 0 : (uint32_t)below(3);
+	memcpy(transaction.price + below(30), data, 2);
+	memcpy(transaction.value + below(30), data, 2);
+	if (transaction.action == SR_ETH_EIP1559)
+		memcpy(transaction.tip + below(30), data, 2);
+	return sr_eth_transaction_put(body, room, &transaction);
+}
+
 /* Of the schemas below. */
 static int make_typed_data(uint8_t *body, size_t room)
 {
@@ -158,7 +249,8 @@ static int make_any(uint8_t *body, size_t room)
 static size_t fuzz_make_order(uint8_t *input, size_t room)
 {
 	static int (*const make[])(uint8_t *, size_t) = {
-		make_hyperliquid, make_polymarket, make_hibachi, make_typed_data, make_any,
+		make_hyperliquid, make_polymarket, make_dydx, make_grvt, make_ethereum,
+		make_hibachi, make_typed_data, make_any,
 	};
 	int bytes = make[below(sizeof make / sizeof make[0])](input + 2, room - 2);
 

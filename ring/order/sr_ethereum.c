@@ -11,16 +11,17 @@
 
 static uint32_t body_bytes(const unsigned char *body)
 {
-	uint32_t rows = sr_get16(body + SR_ORDER_ROWS);
-
-	if (rows > SR_ETH_ROWS_MAX)
-		return 0;
-	return SR_ETH_ROWS + rows * SR_ETH_ROW_BYTES;
+	return SR_ETH_ROWS + sr_get16(body + SR_ORDER_ROWS) * SR_ETH_ROW_BYTES;
 }
 
-static uint32_t data_rows(uint32_t bytes)
+static uint32_t data_bytes(const unsigned char *body)
 {
-	return bytes / SR_ETH_ROW_BYTES + (bytes % SR_ETH_ROW_BYTES != 0);
+	return sr_get16(body + SR_ORDER_TAIL);
+}
+
+static const unsigned char *data_of(const unsigned char *body)
+{
+	return body + body_bytes(body);
 }
 
 /* ---- what a client makes ---- */
@@ -45,17 +46,19 @@ static unsigned char *access_put(unsigned char *row, const struct sr_eth_access 
 int sr_eth_transaction_put(unsigned char *body, size_t room,
 			   const struct sr_eth_transaction *transaction)
 {
-	uint64_t rows = data_rows(transaction->data_bytes);
 	unsigned char *row = body + SR_ETH_ROWS;
+	uint64_t rows = 0, bytes;
 
 	for (uint32_t i = 0; i < transaction->access_count; i++)
 		rows += UINT64_C(1) + transaction->access[i].key_count;
-	if (rows > SR_ETH_ROWS_MAX || SR_ETH_ROWS + rows * SR_ETH_ROW_BYTES > room)
+	bytes = SR_ETH_ROWS + rows * SR_ETH_ROW_BYTES + transaction->data_bytes;
+	if (bytes > SR_ETH_BYTES_MAX || bytes > room)
 		return -ENOSPC;
 
 	memset(body, 0, SR_ETH_ROWS);
 	sr_order_head_put(body, SR_TYPE_ETHEREUM, transaction->action,
 			  transaction->to ? SR_ETH_HAS_TO : 0, (uint32_t)rows, transaction->nonce);
+	sr_put16(body + SR_ORDER_TAIL, (uint16_t)transaction->data_bytes);
 	sr_put64(body + SR_ETH_CHAIN_ID, transaction->chain_id);
 	sr_put64(body + SR_ETH_GAS, transaction->gas);
 	memcpy(body + SR_ETH_PRICE, transaction->price, 32);
@@ -63,19 +66,13 @@ int sr_eth_transaction_put(unsigned char *body, size_t room,
 	memcpy(body + SR_ETH_VALUE, transaction->value, 32);
 	if (transaction->to)
 		memcpy(body + SR_ETH_TO, transaction->to, SR_ADDRESS_BYTES);
-	sr_put32(body + SR_ETH_DATA_BYTES, transaction->data_bytes);
 	sr_put32(body + SR_ETH_ENTRIES, transaction->access_count);
 
-	if (transaction->data_bytes) {
-		uint32_t whole = data_rows(transaction->data_bytes) * SR_ETH_ROW_BYTES;
-
-		memset(row + whole - SR_ETH_ROW_BYTES, 0, SR_ETH_ROW_BYTES);
-		memcpy(row, transaction->data, transaction->data_bytes);
-		row += whole;
-	}
 	for (uint32_t i = 0; i < transaction->access_count; i++)
 		row = access_put(row, &transaction->access[i]);
-	return (int)(SR_ETH_ROWS + rows * SR_ETH_ROW_BYTES);
+	if (transaction->data_bytes)
+		memcpy(row, transaction->data, transaction->data_bytes);
+	return (int)bytes;
 }
 
 int sr_eth_message_put(unsigned char *body, size_t room, const void *message,
@@ -92,17 +89,14 @@ int sr_eth_message_put(unsigned char *body, size_t room, const void *message,
 
 /* ---- what it means ---- */
 
-/* The rows are the data, zeros to its end, and the access list: exactly. */
+/* The rows are the access list: exactly. */
 static bool rows_valid(const unsigned char *body)
 {
 	uint32_t rows = sr_get16(body + SR_ORDER_ROWS), entries = sr_get32(body + SR_ETH_ENTRIES);
-	uint32_t bytes = sr_get32(body + SR_ETH_DATA_BYTES), used = data_rows(bytes);
-	const unsigned char *row;
+	const unsigned char *row = body + SR_ETH_ROWS;
+	uint32_t used = 0;
 
-	if (used > rows)
-		return false;
-	row = body + SR_ETH_ROWS + used * SR_ETH_ROW_BYTES;
-	if (!sr_bytes_zero(body + SR_ETH_ROWS + bytes, used * SR_ETH_ROW_BYTES - bytes))
+	if (body_bytes(body) + data_bytes(body) > SR_ETH_BYTES_MAX)
 		return false;
 	/* Each entry takes a row at least, so this ends with the rows. */
 	for (uint32_t i = 0; i < entries; i++) {
@@ -127,14 +121,12 @@ static bool fields_valid(const unsigned char *body)
 	if (action < SR_ETH_LEGACY || action > SR_ETH_EIP191 ||
 	    flags & ~(unsigned int)SR_ETH_HAS_TO)
 		return false;
-	if (!sr_bytes_zero(body + SR_ETH_ENTRIES + 4, 4) || chain_id > SR_ETH_CHAIN_ID_MAX)
+	if (chain_id > SR_ETH_CHAIN_ID_MAX)
 		return false;
 	if (!(flags & SR_ETH_HAS_TO) && !sr_bytes_zero(body + SR_ETH_TO, SR_ADDRESS_BYTES))
 		return false;
-	if (action == SR_ETH_EIP191) /* and no access list, which is the next field */
-		return !flags &&
-		       sr_bytes_zero(body + SR_ORDER_NONCE, SR_ETH_DATA_BYTES - SR_ORDER_NONCE) &&
-		       !sr_get32(body + SR_ETH_ENTRIES);
+	if (action == SR_ETH_EIP191)
+		return !flags && sr_bytes_zero(body + SR_ORDER_NONCE, SR_ETH_ROWS - SR_ORDER_NONCE);
 	if (action != SR_ETH_EIP1559 && !sr_bytes_zero(body + SR_ETH_TIP, 32))
 		return false;
 	if (action <= SR_ETH_EIP155 &&
@@ -162,17 +154,16 @@ static uint64_t scaled(const unsigned char number[32], uint64_t factor, uint64_t
 	return product > UINT64_MAX ? UINT64_MAX : (uint64_t)product;
 }
 
-static void call_set(struct sr_order_view *view, const unsigned char *body, uint32_t bytes)
+static void call_set(struct sr_order_view *view, const unsigned char *body)
 {
-	const unsigned char *data = body + SR_ETH_ROWS;
 	struct sr_order_leg *leg = &view->legs[0];
 
 	view->kind = SR_KIND_CALL;
 	view->contract = view->destination; /* nobody's, when one is made */
 	view->leg_count = 1;
 	memset(leg, 0, sizeof *leg);
-	if (view->contract.bytes && bytes >= 4)
-		leg->asset = sr_asset_bytes(data, 4);
+	if (view->contract.bytes && data_bytes(body) >= 4)
+		leg->asset = sr_asset_bytes(data_of(body), 4);
 	else
 		leg->asset = sr_asset_number(SR_ETH_NO_SELECTOR);
 }
@@ -180,8 +171,6 @@ static void call_set(struct sr_order_view *view, const unsigned char *body, uint
 static int decode(struct sr_order_view *view, const unsigned char *body,
 		  const struct sr_order_env *env)
 {
-	uint32_t bytes = sr_get32(body + SR_ETH_DATA_BYTES);
-
 	(void)env;
 	if (!fields_valid(body) || !rows_valid(body))
 		return -EINVAL;
@@ -196,8 +185,8 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 	view->fee = scaled(body + SR_ETH_PRICE, sr_get64(body + SR_ETH_GAS), GWEI);
 	if (body[SR_ORDER_FLAGS] & SR_ETH_HAS_TO)
 		sr_party_set(&view->destination, body + SR_ETH_TO, SR_ADDRESS_BYTES);
-	if (bytes || !view->destination.bytes)
-		call_set(view, body, bytes);
+	if (data_bytes(body) || !view->destination.bytes)
+		call_set(view, body);
 	else
 		view->kind = SR_KIND_TRANSFER;
 	return 0;
@@ -207,9 +196,8 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 
 static void access_list_put(struct sr_out *out, const unsigned char *body)
 {
-	uint32_t bytes = sr_get32(body + SR_ETH_DATA_BYTES);
 	uint32_t entries = sr_get32(body + SR_ETH_ENTRIES);
-	const unsigned char *row = body + SR_ETH_ROWS + data_rows(bytes) * SR_ETH_ROW_BYTES;
+	const unsigned char *row = body + SR_ETH_ROWS;
 	size_t list = sr_rlp_begin(out);
 
 	while (entries--) {
@@ -248,7 +236,7 @@ static size_t fields_put(struct sr_out *out, const struct sr_order *order)
 	sr_rlp_bytes(out, body + SR_ETH_TO,
 		     body[SR_ORDER_FLAGS] & SR_ETH_HAS_TO ? SR_ADDRESS_BYTES : 0);
 	sr_rlp_integer(out, body + SR_ETH_VALUE, 32);
-	sr_rlp_bytes(out, body + SR_ETH_ROWS, sr_get32(body + SR_ETH_DATA_BYTES));
+	sr_rlp_bytes(out, data_of(body), data_bytes(body));
 	if (typed)
 		access_list_put(out, body);
 	return list;
@@ -256,12 +244,10 @@ static size_t fields_put(struct sr_out *out, const struct sr_order *order)
 
 static void message_put(struct sr_out *out, const unsigned char *body)
 {
-	uint32_t bytes = sr_get32(body + SR_ETH_DATA_BYTES);
-
 	SR_OUT_LITERAL(out, "\x19"
 			    "Ethereum Signed Message:\n");
-	sr_out_number(out, bytes);
-	sr_out_bytes(out, body + SR_ETH_ROWS, bytes);
+	sr_out_number(out, data_bytes(body));
+	sr_out_bytes(out, data_of(body), data_bytes(body));
 }
 
 static int digest_make(unsigned char digest[SR_DIGEST_BYTES], const struct sr_order *order,
@@ -357,7 +343,7 @@ static void render(struct sr_out *out, const struct sr_order *order,
 
 	if (order->view.action == SR_ETH_EIP191) {
 		SR_OUT_LITERAL(out, "{\"message\":\"");
-		sr_out_0x(out, body + SR_ETH_ROWS, sr_get32(body + SR_ETH_DATA_BYTES));
+		sr_out_0x(out, data_of(body), data_bytes(body));
 		SR_OUT_LITERAL(out, "\",\"signature\":");
 		rsv_put(out, signature);
 		SR_OUT_LITERAL(out, "}");
@@ -380,6 +366,7 @@ const struct sr_venue sr_venue_ethereum = {
 	.type = SR_TYPE_ETHEREUM,
 	.name = "ethereum",
 	.bytes = body_bytes,
+	.tail = true,
 	.decode = decode,
 	.digest = digest_make,
 	.signature = signature_put,

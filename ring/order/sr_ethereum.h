@@ -16,13 +16,12 @@
  *	 64  tip          32: EIP-1559's priority fee, else 0
  *	 96  value        32
  *	128  to           20, with flag TO; without it the transaction makes a contract
- *	148  data_bytes   u32
- *	152  entries      u32: of the access list
- *	156  zero         u32
- *	160  rows of 32 bytes: the data, zeros up to a whole row; then for each entry of the
- *	     access list a row of address 20, keys u32, zero 8, and a row for each key
+ *	148  entries      u32: of the access list
+ *	152  rows of 32 bytes: for each entry of the access list address 20, keys u32, zero
+ *	     8; then its keys, a row each
+ *	     tail: the data
  *
- * So a body of 336 bytes takes 160 bytes of data. The head's nonce is the account's; a
+ * So a body of 336 bytes takes 184 bytes of data. The head's nonce is the account's; a
  * message has nothing but data.
  *
  * Policy sees a transaction without data as a TRANSFER to its destination; one with data
@@ -42,12 +41,11 @@
 #define SR_ETH_TIP 64u
 #define SR_ETH_VALUE 96u
 #define SR_ETH_TO 128u
-#define SR_ETH_DATA_BYTES 148u
-#define SR_ETH_ENTRIES 152u
-#define SR_ETH_ROWS 160u
+#define SR_ETH_ENTRIES 148u
+#define SR_ETH_ROWS 152u
 
 #define SR_ETH_ROW_BYTES 32u
-#define SR_ETH_ROWS_MAX 123u                        /* 4096 bytes */
+#define SR_ETH_BYTES_MAX 4096u
 #define SR_ETH_CHAIN_ID_MAX ((UINT64_MAX - 36) / 2) /* EIP-2294: v fits 64 bits */
 
 /* The asset of a call without four bytes of data: no selector has this number. */

@@ -3,7 +3,8 @@
  * sr_grvt.h - orders of GRVT, of one leg or several, and transfers.
  *
  * EIP-712 in the domain "GRVT Exchange", version "0", of a chain id: 325 is production,
- * 326 the test net, 327 development. An order with a builder is of another type, with
+ * 326 the test net, 327 development; 1 is that of the SDK's tests of transfers, and no
+ * other is taken. An order with a builder is of another type, with
  * his address and fee in it. Cancels are not signed there. Body:
  *
  *	 16  sub_account      u64
