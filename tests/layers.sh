@@ -77,7 +77,7 @@ check "signer includes only order, session and core" \
 	"$(quoted signer -- ring/core ring/session ring/order signer)"
 check "host_agent includes only core" "$(quoted host_agent -- ring/core host_agent)"
 check "sigring-replay includes sigring.h and nothing else of the ring" \
-	"$(sed -n 's/^#include "\([^"]*\)".*/\1/p' bench/sigring_replay.c |
+	"$(sed -n 's/^#include "\([^"]*\)".*/\1/p' bench/sigring_replay.c bench/sr_replay*.[ch] |
 		while read -r header; do
 			[ -e "bench/$header" ] || [ "$header" = sigring.h ] || echo "$header"
 		done)"
