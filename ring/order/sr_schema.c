@@ -249,7 +249,8 @@ static int abi_compile(struct compiler *c, const struct sr_schema_source *source
 	if (!source->abi_member)
 		return 0;
 	at = member_named(schema, source->abi_member);
-	if (at < 0 || at >= schema->structs[0].count || schema->members[at].kind != SR_MEMBER_BYTES || schema->members[at].array ||
+	if (at < 0 || at >= schema->structs[0].count ||
+	    schema->members[at].kind != SR_MEMBER_BYTES || schema->members[at].array ||
 	    !source->abi_type)
 		return fail(c, "abi_member is no bytes member of the primary type");
 	if (cut(c, source->abi_type, true))
