@@ -33,7 +33,7 @@ static struct {
 } rig;
 
 /* $SIGRING_BIN, else the folder above this program's. */
-static int rig_find_programs(struct sr_reason *why)
+static inline int rig_find_programs(struct sr_reason *why)
 {
 	const char *given = getenv("SIGRING_BIN");
 	char path[sizeof rig.bin + sizeof "/sigring-local"];
@@ -55,7 +55,7 @@ static int rig_find_programs(struct sr_reason *why)
 }
 
 /* Starts a program of ours. With @to_text its output comes back there. */
-static pid_t start(const char *name, char *const argv[], char *to_text, size_t room)
+static inline pid_t start(const char *name, char *const argv[], char *to_text, size_t room)
 {
 	char path[sizeof rig.bin + 64];
 	int fds[2] = { -1, -1 };
@@ -87,7 +87,7 @@ static pid_t start(const char *name, char *const argv[], char *to_text, size_t r
 	return pid;
 }
 
-static int finish(pid_t pid)
+static inline int finish(pid_t pid)
 {
 	int status;
 
@@ -95,13 +95,13 @@ static int finish(pid_t pid)
 	       WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
 }
 
-static int nibble(char c)
+static inline int nibble(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* A line `ID HEX`. */
-static int parse_public(unsigned char pubkey[33], const char *line)
+static inline int parse_public(unsigned char pubkey[33], const char *line)
 {
 	const char *hex = strchr(line, ' ');
 
@@ -117,7 +117,7 @@ static int parse_public(unsigned char pubkey[33], const char *line)
 	return 0;
 }
 
-static int make_key(uint32_t at, const char *mode)
+static inline int make_key(uint32_t at, const char *mode)
 {
 	char *file = rig.key_files[at];
 	char id[8], nonce[16], text[256] = "";
@@ -134,7 +134,7 @@ static int make_key(uint32_t at, const char *mode)
 	return parse_public(rig.pubkeys[at], text);
 }
 
-static int write_file(const char *path, const char *text)
+static inline int write_file(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "we");
 	int ret = f && fputs(text, f) >= 0 ? 0 : -EIO;
@@ -142,7 +142,7 @@ static int write_file(const char *path, const char *text)
 	return f && fclose(f) == 0 ? ret : -EIO;
 }
 
-static int make_manifest(const char *trader)
+static inline int make_manifest(const char *trader)
 {
 	char text[1024];
 	char *const sign[] = { "sigringctl", "manifest", "sign", "--operator", rig.operator,
@@ -161,7 +161,7 @@ static int make_manifest(const char *trader)
 	return write_file(rig.manifest, text) ? -EIO : finish(start("sigringctl", sign, NULL, 0));
 }
 
-static int make_people(void)
+static inline int make_people(void)
 {
 	char *const operator_new[] = { "sigringctl", "operator", "new", "--out", rig.operator, NULL };
 	char *const identity_new[] = { "sigringctl", "identity", "new", "--out", rig.identity, NULL };
@@ -174,7 +174,7 @@ static int make_people(void)
 	return make_manifest(text);
 }
 
-static int rig_provision(struct sr_reason *why)
+static inline int rig_provision(struct sr_reason *why)
 {
 	int ret = sr_bench_folder(rig.dir, sizeof rig.dir, why);
 
@@ -195,7 +195,7 @@ static int rig_provision(struct sr_reason *why)
 }
 
 /* The trust file is there when it is ready. */
-static int rig_await_trust(uint64_t timeout_ns, struct sr_reason *why)
+static inline int rig_await_trust(uint64_t timeout_ns, struct sr_reason *why)
 {
 	uint64_t end_ns = sr_now_ns() + timeout_ns;
 
@@ -207,7 +207,7 @@ static int rig_await_trust(uint64_t timeout_ns, struct sr_reason *why)
 	return 0;
 }
 
-static void rig_show_log(void)
+static inline void rig_show_log(void)
 {
 	char line[512];
 	FILE *f = fopen(rig.log, "re");
@@ -218,7 +218,7 @@ static void rig_show_log(void)
 		(void)fclose(f);
 }
 
-static void rig_remove(void)
+static inline void rig_remove(void)
 {
 	const char *const files[] = { rig.key_files[0], rig.key_files[1], rig.socket, rig.log,
 				      rig.operator, rig.operators, rig.identity, rig.manifest,
