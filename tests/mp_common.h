@@ -270,6 +270,12 @@ struct mp_rig {
 	const char *agent_args[MP_ARGS_MAX]; /* more of them, NULL at the end */
 	const char *signer_args[MP_ARGS_MAX];
 	unsigned char pubkey[33];
+	bool sealed; /* mp_traders.h: its clients open sealed sessions, as `who` */
+	unsigned int who;
+	char identities[2][300];
+	char operators[300];
+	char manifest[300];
+	char trust[300];
 };
 
 /* Up to 1 MiB of a file from @offset on, or so much at its end when it is negative;
@@ -587,10 +593,14 @@ __attribute__((unused)) static void mp_options(struct sr_options *opt, const str
 {
 	sr_options_init(opt);
 	opt->socket = rig->socket;
-	opt->flags = SR_OPT_UNSEALED;
+	opt->flags = rig->sealed ? 0 : SR_OPT_UNSEALED;
 	opt->wait = SR_WAIT_YIELD;
 	opt->timeout_ns = MP_BOUND_NS;
 	opt->stale_ns = 30ull * SR_NS_PER_S; /* a busy machine is no dead agent */
+	if (rig->sealed) {
+		opt->identity = rig->identities[rig->who];
+		opt->trust = rig->trust;
+	}
 }
 
 __attribute__((unused)) static struct sr_client *mp_open(const struct mp_rig *rig,
