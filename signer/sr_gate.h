@@ -30,7 +30,9 @@
  * (sr_command.h). Its static key is anybody's, so it stays charged, and within the time
  * that any conversation has, until its first command that enough operators have signed:
  * that is for the caller to judge. From then on each such command gives it operator_ns
- * more. A command that they have not signed ends it. Few of them may be here at once.
+ * more. A command that they have not signed ends it. Few of them may be here at once: of
+ * those who were not obeyed yet, the first to come makes room for the next, or four
+ * strangers without a word would keep the operators out.
  *
  * Everything is allocated at the start, but for what OpenSSL does in a handshake. One
  * thread's own. It holds secrets and lies in protected memory: in a forked child it
@@ -111,8 +113,9 @@ struct sr_gate;
 /* One conversation. The fields are private; there is no secret among them. */
 struct sr_gate_talk {
 	uint32_t state;
-	uint32_t desk; /* an operator's, from 1 */
+	uint32_t desk; /* an operator's, from 1; his for as long as the seat is */
 	bool charged;
+	uint64_t seat;
 	uint64_t until_ns;
 	unsigned char nonce[SR_CONTROL_NONCE_BYTES];
 	unsigned char document_hash[SR_CONTROL_HASH_BYTES];
@@ -187,7 +190,7 @@ struct sr_gate_command {
 };
 
 /* sr_gate_command_get - after SR_GATE_COMMAND; zeros when none is waiting. */
-void sr_gate_command_get(const struct sr_gate *gate, const struct sr_gate_talk *talk,
+void sr_gate_command_get(struct sr_gate *gate, const struct sr_gate_talk *talk,
 			 struct sr_gate_command *command);
 
 /*

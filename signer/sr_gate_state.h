@@ -20,6 +20,8 @@ enum { SR_TALK_OVER = 0, SR_TALK_FRESH, SR_TALK_ASKED, SR_TALK_OPERATOR };
 struct sr_gate_desk {
 	bool taken;
 	bool judging;      /* a command is with the caller */
+	bool obeyed;       /* one was signed by enough of them: nobody takes his place */
+	uint64_t seat;     /* whose it is: no two conversations of a gate have the same */
 	uint64_t sequence; /* of the next command */
 	unsigned char h[SR_NOISE_KEY_BYTES];
 	struct sr_channel channel;
@@ -40,6 +42,7 @@ struct sr_gate {
 	struct sr_ticket_key ticket_key;
 
 	struct sr_gate_desk desks[SR_GATE_OPERATORS_MAX];
+	uint64_t seats; /* how often one was taken */
 	unsigned char *texts; /* of the desks' commands: nothing in them is secret */
 
 	/* Scratch of one message. */

@@ -82,8 +82,10 @@ Test(gate_operator, as_many_as_may_be_are_here_at_once)
 	struct sr_gate_talk first, second;
 
 	vault_enter();
+	cr_assert_eq(list(3).code, SR_COMMAND_DONE);
 	first = rig.talk;
 	vault_enter();
+	cr_assert_eq(list(3).code, SR_COMMAND_DONE);
 	second = rig.talk;
 	cr_assert_eq(rig_stats().operators, 2);
 	assert_refused_at_begin(SR_REFUSAL_OPERATORS_BUSY);
@@ -97,6 +99,57 @@ Test(gate_operator, as_many_as_may_be_are_here_at_once)
 	sr_gate_leave(rig.gate, &second, rig.now_ns);
 	cr_assert_eq(list(3).code, SR_COMMAND_DONE);
 	cr_assert_eq(rig_stats().operators, 1);
+}
+
+/* Or whoever may connect could keep the operators out, without a word. */
+Test(gate_operator, who_was_not_obeyed_yet_makes_room_and_the_first_to_come_first)
+{
+	struct sr_gate_talk first, second;
+	struct rig_bytes late;
+
+	vault_enter();
+	vault_sign(SR_COMMAND_LIST, NULL, 0, 3, 0);
+	size_t at = 0;
+
+	cr_assert_eq(sr_channel_put(&vr.channel, late.data, &late.bytes, vr.text, vr.text_bytes,
+				    &at),
+		     0);
+	first = rig.talk;
+	vault_enter();
+	second = rig.talk;
+	vault_enter();
+	cr_assert_eq(rig_stats().operators, 2);
+	cr_assert_eq(rig_stats().talking, 3, "it was a failure, when it ends");
+	cr_assert_eq(list(3).code, SR_COMMAND_DONE);
+
+	/* The first has no place, and disturbs nobody by what he still says, or by going. */
+	struct sr_gate_talk third = rig.talk;
+
+	rig.talk = first;
+	rig.up = late;
+	cr_assert_eq(rig_up(), SR_GATE_REFUSED);
+	cr_assert_eq(rig_refusal(), SR_REFUSAL_OPERATORS_BUSY);
+	sr_gate_leave(rig.gate, &rig.talk, rig.now_ns);
+	cr_assert_eq(rig_stats().operators, 2);
+	rig.talk = third;
+	cr_assert_eq(list(3).code, SR_COMMAND_DONE);
+
+	/* He who was obeyed stays; and so does he whose command is being judged. */
+	vault_enter();
+	cr_assert_eq(rig_stats().operators, 2);
+	sr_gate_leave(rig.gate, &second, rig.now_ns);
+	cr_assert_eq(rig_stats().operators, 2, "the second had lost his place");
+	vault_sign(SR_COMMAND_LIST, NULL, 0, 3, 0);
+	cr_assert_eq(vault_send(), SR_GATE_COMMAND);
+	first = rig.talk;
+	assert_refused_at_begin(SR_REFUSAL_OPERATORS_BUSY);
+	sr_gate_leave(rig.gate, &rig.talk, rig.now_ns);
+	rig.talk = first;
+	vault_obey();
+	cr_assert_eq(vr.verdict, SR_GATE_ANSWER);
+	vault_leave();
+	sr_gate_leave(rig.gate, &third, rig.now_ns);
+	cr_assert_eq(rig_stats().operators, 0);
 }
 
 Test(gate_operator, is_charged_until_his_first_command_counts)
