@@ -368,7 +368,7 @@ static void break_things(void)
 	}
 }
 
-static struct tally run_plan(const struct plan *p)
+static inline struct tally run_plan(const struct plan *p)
 {
 	struct tally sum;
 	size_t args = 0;
@@ -404,7 +404,7 @@ static struct tally run_plan(const struct plan *p)
 	return sum;
 }
 
-static void only_ok(const struct tally *sum)
+static inline void only_ok(const struct tally *sum)
 {
 	MP_EQ(sum->by_status[SR_OK], sum->submitted, "number of OKs");
 	MP_EQ(sum->swallowed, 0, "completions swallowed");
