@@ -91,6 +91,7 @@ static struct host {
 	bool fault_or_later; /* to that number or the first one behind it */
 	bool deaf;    /* takes no conversation */
 	bool flip_talk; /* spoils the signer's next message of a conversation */
+	bool trust_comes; /* the file is written when a document is asked for */
 	uint32_t conversations, opens, resumes;
 	struct sr_attach_open last_open;
 	char dir[64], socket[128], identity[128], trust[128];
@@ -107,6 +108,8 @@ static struct host {
 
 /* ---- the signer ---- */
 
+static inline void host_trust_renew(void);
+
 static inline int host_attest(void *arg, unsigned char *document, size_t *bytes,
 			      const struct sr_gate_question *question)
 {
@@ -116,6 +119,9 @@ static inline int host_attest(void *arg, unsigned char *document, size_t *bytes,
 	};
 	struct host_signer *s = arg;
 
+	if (host.trust_comes)
+		host_trust_renew();
+	host.trust_comes = false;
 	return s->evidence.attest(s->evidence.arg, document, bytes, &request);
 }
 

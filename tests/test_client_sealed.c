@@ -391,6 +391,23 @@ Test(client_sealed, signer_that_the_trust_file_does_not_describe_is_refused)
 	sr_close(client);
 }
 
+/* A signer that was restarted answers whoever has just read what it has replaced. */
+Test(client_sealed, trust_file_that_changes_during_a_set_up_is_believed_at_the_next_try)
+{
+	struct sr_trust *trust = calloc(1, sizeof *trust);
+
+	cr_assert(trust);
+	open_client();
+	host_trust(trust);
+	other_root(trust);
+	host_trust_save(trust);
+	free(trust);
+	locked(&host.trust_comes, true);
+	session = open_session(0);
+	check_works(1, 0);
+	sr_close(client);
+}
+
 Test(client_sealed, trust_file_is_read_at_each_set_up)
 {
 	struct sr_session *none = NULL;

@@ -107,6 +107,7 @@ struct sr_talk {
 	unsigned char in[SR_CONTROL_BYTES_MAX + 1];
 	struct sr_setup_expect expect; /* borrows from trust */
 	struct sr_trust trust;
+	struct sr_trust trust_now; /* to see whether it is still that */
 	struct sr_attest_cache cache;
 	char trust_path[4096];
 };

@@ -152,6 +152,14 @@ static int setup_error(const struct sr_setup *setup)
 	}
 }
 
+/* Somebody else is to be believed by now: a signer that starts writes the file first, and
+ * may answer a client that has read the one before. */
+static bool trust_changed(struct sr_talk *talk)
+{
+	return sr_trust_load(&talk->trust_now, talk->trust_path, NULL) == 0 &&
+	       memcmp(&talk->trust_now, &talk->trust, sizeof talk->trust) != 0;
+}
+
 /* The set-up has ended without a session. A ticket is worth one attempt: without it
  * the next one begins at once. */
 static int setup_failed(struct sr_client *c, struct sr_session_full *s, struct sr_reason *why)
@@ -163,6 +171,8 @@ static int setup_failed(struct sr_client *c, struct sr_session_full *s, struct s
 		sr_setup_stop(c, s);
 		return 1;
 	}
+	if (error == -EKEYREJECTED && trust_changed(c->talk))
+		error = -ENOTCONN;
 	(void)sr_reason_set(why, error, "no sealed session: %s", sr_setup_text(setup));
 	return sr_setup_again(c, s, error);
 }
