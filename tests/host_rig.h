@@ -22,6 +22,7 @@
 #include "sr_clock.h"
 #include "sr_core.h"
 #include "sr_curve.h"
+#include "sr_doorbell.h"
 #include "sr_frame.h"
 #include "sr_gate.h"
 #include "sr_getrandom.h"
@@ -269,6 +270,19 @@ static inline void host_answer(enum sr_attach_type type, union sr_attach_message
 	(void)!sr_attach_send(host.sock, m, type, &fd, fd >= 0 ? 1 : 0);
 }
 
+/* With doorbells, if they were asked for, that nobody rings. */
+static inline void host_answer_open(union sr_attach_message *m)
+{
+	int fds[2] = { -1, -1 };
+	bool bells = host.hello.features & SR_FEATURE_DOORBELL && m->opened.result == SR_RESULT_OK;
+
+	for (int i = 0; bells && i < 2; i++)
+		fds[i] = sr_doorbell_new();
+	(void)!sr_attach_send(host.sock, m, SR_ATTACH_OPENED, fds, bells ? 2 : 0);
+	for (int i = 0; bells && i < 2; i++)
+		(void)close(fds[i]);
+}
+
 static inline void host_welcome(int fd)
 {
 	struct sr_geometry g = { host.hello.sessions, host.hello.depth, host.hello.slot_bytes };
@@ -312,7 +326,7 @@ static inline void host_open(const struct sr_attach_open *open)
 	memset(&m, 0, sizeof m);
 	m.opened.index = open->index;
 	m.opened.result = s->open ? SR_RESULT_OK : SR_RESULT_GONE;
-	host_answer(SR_ATTACH_OPENED, &m, -1);
+	host_answer_open(&m);
 }
 
 static inline void host_message(const union sr_attach_message *in, const int *fds)

@@ -3,6 +3,7 @@
  * The library's sealed sessions against a real gate and core, with an agent between
  * them that the test makes lie. What needs real processes is in mp_sealed.c.
  */
+#include <dirent.h>
 #include <sched.h>
 
 #include "host_rig.h"
@@ -799,6 +800,39 @@ Test(client_sealed, first_answer_that_is_forged_is_none)
 	cr_assert(strstr(why.text, "forged"), "%s", why.text);
 	session = open_session(0);
 	check_works(1, 0);
+	sr_close(client);
+}
+
+static unsigned int open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	cr_assert(dir);
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count;
+}
+
+Test(client_sealed, session_that_nobody_answers_leaves_no_descriptor_behind)
+{
+	struct sr_session *none = NULL;
+	struct sr_options opt = options();
+	unsigned int before = 0;
+
+	opt.wait = SR_WAIT_BLOCK; /* two doorbells a session */
+	opt.timeout_ns = 100 * SR_NS_PER_MS;
+	cr_assert_eq(sr_open(&client, &opt, &why), 0, "%s", why.text);
+	host_fault(HOLD, 0);
+	for (int i = 0; i < 8; i++) {
+		cr_assert_eq(sr_session_open(&none, client, NULL, &why), -ETIMEDOUT, "%s", why.text);
+		while (sr_service(client, NULL) > 0)
+			(void)usleep(1000);
+		if (i == 1) /* each place has been used */
+			before = open_descriptors();
+	}
+	cr_assert_leq(open_descriptors(), before, "%u, then %u", before, open_descriptors());
 	sr_close(client);
 }
 

@@ -229,6 +229,18 @@ static void prepare(struct sr_client *c, struct sr_session_full *s,
 	prepare_seal(c, s);
 }
 
+/* Those in use, and those of a session that has not come up yet. */
+static void close_doorbells(struct sr_session_full *s)
+{
+	int *fds[] = { &s->next.wait_fd, &s->next.ring_fd, &s->wait_fd_next, &s->ring_fd_next };
+
+	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+		if (*fds[i] >= 0)
+			(void)close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
 /* Lets go of a session whose trading thread has stopped using it. */
 static void give_back(struct sr_client *c, struct sr_session_full *s)
 {
@@ -248,11 +260,7 @@ static void give_back(struct sr_client *c, struct sr_session_full *s)
 	if (s->completions)
 		s->completions->users--;
 	s->completions = NULL;
-	if (s->next.wait_fd >= 0)
-		(void)close(s->next.wait_fd);
-	if (s->next.ring_fd >= 0)
-		(void)close(s->next.ring_fd);
-	s->next.wait_fd = s->next.ring_fd = -1;
+	close_doorbells(s);
 	s->head.usable = 0;
 	s->link = (s->link | 1) + 1; /* down; even, so that the next one comes up odd */
 	sr_session_detach(s);
@@ -304,8 +312,10 @@ int sr_session_open(struct sr_session **session, struct sr_client *c,
 			return 0;
 		}
 		if (s && s->phase == SR_PHASE_FREE) {
-			if (s->result != SR_RESULT_NO_SIGNER)
+			if (s->result != SR_RESULT_NO_SIGNER) {
+				give_back(c, s); /* its keys */
 				return sr_result_reason(why, s->result);
+			}
 			(void)sr_result_reason(&last, s->result);
 			s->retry_ns = sr_now_ns() + SR_NS_PER_MS;
 			s->phase = SR_PHASE_OPEN_SEND;
@@ -354,14 +364,8 @@ void sr_close(struct sr_client *c)
 	unregister_client(c);
 	if (c->sock >= 0)
 		(void)close(c->sock);
-	for (uint32_t i = 0; c->sessions && i < c->opt.sessions; i++) {
-		struct sr_session_full *s = &c->sessions[i];
-		int fds[] = { s->next.wait_fd, s->next.ring_fd, s->wait_fd_next, s->ring_fd_next };
-
-		for (size_t k = 0; k < sizeof fds / sizeof fds[0]; k++)
-			if (fds[k] >= 0)
-				(void)close(fds[k]);
-	}
+	for (uint32_t i = 0; c->sessions && i < c->opt.sessions; i++)
+		close_doorbells(&c->sessions[i]);
 	while (c->completions) {
 		struct sr_completions *old = c->completions;
 
