@@ -179,6 +179,35 @@ static void mark_due(struct sr_core *core, struct sr_core_session *s)
 		(uint32_t)(s - core->sessions);
 }
 
+/* A session that was to follow the same one and came no further than message 0: its
+ * client never saw the answer. */
+static struct sr_core_session *find_attempt(const struct sr_core *core,
+					    const struct sr_core_session *s)
+{
+	for (uint32_t i = 0; i < core->sessions_count; i++) {
+		struct sr_core_session *p = &core->sessions[i];
+
+		if (p->id != 0 && p->caller.sealed && p->caller.who == s->caller.who &&
+		    p->ledger && p->ledger->next == 1 &&
+		    memcmp(p->predecessor, s->predecessor, sizeof p->predecessor) == 0)
+			return p;
+	}
+	return NULL;
+}
+
+/* What it was told reaches the client by the next one, or an agent that holds it back
+ * would have hidden it. */
+static void end_attempt(struct sr_core *core, struct sr_core_session *s)
+{
+	struct sr_core_session *p = find_attempt(core, s);
+
+	if (!p)
+		return;
+	s->last = p->last;
+	s->has_last = p->has_last;
+	sr_core_close(core, p);
+}
+
 /* The session that this one follows. A name proves nothing, so it must be the
  * same client's. */
 static void end_predecessor(struct sr_core *core, struct sr_core_session *s)
@@ -188,7 +217,11 @@ static void end_predecessor(struct sr_core *core, struct sr_core_session *s)
 	if (!has_predecessor(s))
 		return;
 	p = sr_core_find(core, s->predecessor, &anyone_sealed);
-	if (!p || p->caller.who != s->caller.who)
+	if (!p) {
+		end_attempt(core, s);
+		return;
+	}
+	if (p->caller.who != s->caller.who)
 		return;
 	s->last.next = p->ledger ? p->ledger->next : 0;
 	s->last.accepted = p->accepted;

@@ -692,6 +692,39 @@ Test(client_sealed, lie_about_the_last_request_shows_when_the_next_session_begin
 	sr_close(client);
 }
 
+/* The successor's first answer says it, so the agent holds that back; the next one's says
+ * it, too. */
+Test(client_sealed, lie_about_the_last_request_is_not_hidden_by_a_lost_first_answer)
+{
+	struct sr_core_stats core;
+	struct sr_completion c;
+
+	open_both(SR_SESSION_REOPEN);
+	check_works(0, 0);
+	host.fault_status = SR_EXPIRED;
+	host_fault(SAY_AND_SEND, 2);
+	cr_assert_eq(submit(1), 0);
+	c = poll_one();
+	cr_assert_eq(c.status, SR_EXPIRED);
+	sr_session_abandon(session);
+	cr_assert_eq(sr_poll(session, &c, 1), -ESTALE);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t done = sr_load32_acquire(&host.fault_done);
+
+		host_fault(LOST, 0);
+		while (sr_load32_acquire(&host.fault_done) == done)
+			(void)sr_service(client, &why);
+	}
+	service_until_reopened(1);
+	cr_assert_eq(stats().agent_lied, 1);
+	check_works(2, 0);
+	(void)pthread_mutex_lock(&host.lock);
+	sr_core_stats_get(host.signer.core, &core);
+	(void)pthread_mutex_unlock(&host.lock);
+	cr_assert_eq(core.sessions, 1, "those in between have ended");
+	sr_close(client);
+}
+
 Test(client_sealed, late_signature_is_withheld_unless_asked_for)
 {
 	struct sr_completion c;

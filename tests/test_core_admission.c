@@ -417,6 +417,7 @@ Test(core_admission, predecessor_may_be_provisional_or_gone)
 	cr_assert(last(SR_LAST_NEXT) == 0 && last(SR_LAST_ACCEPTED) == 0);
 	cr_assert_eq(open_session(a), SR_OPENED_GONE);
 
+	give_and_check(b, 1, 2);
 	succeed(c, a);
 	start(c);
 	ask_for_session(c);
@@ -429,6 +430,41 @@ Test(core_admission, predecessor_may_be_provisional_or_gone)
 	cr_assert_eq(SR_SESSION_INDEX(a->id), SR_SESSION_INDEX(b->id));
 	ask_for_session(a);
 	cr_assert_eq(last(SR_LAST_KNOWN), 0);
+}
+
+/* An agent that holds back the answer to message 0 hides nothing: the next attempt names
+ * the same session, which is gone, and is told what the one before was. */
+Test(core_admission, attempt_before_that_came_no_further_than_message_0_hands_its_word_on)
+{
+	struct client *c = client_new(3);
+	struct client *d = client_new(4);
+
+	give_and_check(a, 0, 1);
+	give_and_check(a, 1, 2);
+	succeed(b, a);
+	start(b);
+	ask_for_session(b);
+	succeed(c, a);
+	start(c);
+	ask_for_session(c);
+	cr_assert(last(SR_LAST_KNOWN) == 1 && last(SR_LAST_NEXT) == 2 &&
+		  last(SR_LAST_ACCEPTED) == 2);
+	cr_assert_eq(open_session(b), SR_OPENED_GONE);
+	cr_assert_eq(stats().sessions, 1);
+
+	/* Of another client, or after a request, it stays. */
+	d->terms.identity = TRADER + 1;
+	succeed(d, a);
+	start(d);
+	ask_for_session(d);
+	cr_assert_eq(last(SR_LAST_KNOWN), 0);
+	give_and_check(c, 1, 2);
+	d = client_new(5);
+	succeed(d, a);
+	start(d);
+	ask_for_session(d);
+	cr_assert_eq(last(SR_LAST_KNOWN), 0);
+	give_and_check(c, 2, 3);
 }
 
 Test(core_admission, end_by_the_agent_only_takes_a_sealed_session_off_its_stream)
