@@ -35,13 +35,15 @@ static int add_key(struct sr_core *core, struct sr_key_entry *entry)
 	return sr_keyring_put(core->keys, entry);
 }
 
-/* The old secret is wiped before the new one is there: no request sees both. */
+/* The old secret is wiped before the new one is there: no request sees both. What the
+ * operators hold they hold until they let it go, whatever its secret is by then. */
 static int rotate_key(struct sr_core *core, struct sr_key_entry *entry)
 {
 	int index = sr_keyring_find(core->keys, entry->info.id);
 
 	if (index < 0)
 		return index;
+	entry->info.held = sr_keyring_info(core->keys, (uint32_t)index)->held;
 	sr_keyring_remove(core->keys, (uint32_t)index);
 	return add_key(core, entry);
 }

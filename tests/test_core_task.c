@@ -287,6 +287,21 @@ Test(core_task, key_that_is_held_signs_nothing_until_it_is_let_go)
 	cr_assert_eq(run_task(SR_TASK_KEY_HOLD), -ENOENT);
 }
 
+Test(core_task, key_that_is_held_stays_so_when_it_rotates)
+{
+	cr_assert_eq(add_entry(ID, 0x33), 0);
+	secrets->task.id = ID;
+	secrets->task.held = true;
+	cr_assert_eq(run_task(SR_TASK_KEY_HOLD), 0);
+	make_entry(ID, 0x44, 1ull << TRADER);
+	cr_assert_eq(run_task(SR_TASK_KEY_ROTATE), 0);
+	expect_answer_of(ID, SR_DENIED, SR_POLICY_KEY_HELD);
+	secrets->task.held = false;
+	cr_assert_eq(run_task(SR_TASK_KEY_HOLD), 0);
+	expect_answer_of(ID, SR_OK, 0);
+	check_signed_by(0x44);
+}
+
 Test(core_task, list_has_each_key_once)
 {
 	const struct sr_key_list *list = &secrets->task.list;
