@@ -71,6 +71,8 @@ void sr_quota_fail_identity(struct sr_quota *quota, uint32_t identity, uint64_t 
 void sr_quota_forgive_identities(struct sr_quota *quota)
 {
 	memset(quota->identity_clear_ns, 0, sizeof quota->identity_clear_ns);
+	for (uint32_t i = 0; i < quota->limits.waiting_max; i++)
+		quota->places[i].identity = SR_IDENTITIES_MAX;
 }
 
 /* ---- sessions that have sent nothing yet ---- */

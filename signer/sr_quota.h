@@ -66,7 +66,8 @@ void sr_quota_fail_identity(struct sr_quota *quota, uint32_t identity, uint64_t 
 /* sr_quota_has_room - has this client any failures left? */
 bool sr_quota_has_room(const struct sr_quota *quota, uint32_t identity, uint64_t now_ns);
 
-/* sr_quota_forgive_identities - their indices mean others now. */
+/* sr_quota_forgive_identities - their indices mean others now. Who waits goes on, and
+ * counts in nobody's share. */
 void sr_quota_forgive_identities(struct sr_quota *quota);
 
 /* sr_quota_place_find - a place to wait in, for sr_quota_wait(); NULL: all are taken, or this

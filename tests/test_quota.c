@@ -137,3 +137,19 @@ Test(quota, places_are_shared_and_run_out)
 	cr_assert(waits(2, 1, start_ns + 3 * SECOND));
 	cr_assert_eq(sr_quota_waiting(&quota, start_ns + 3 * SECOND), 3);
 }
+
+/* An index means another client from then on, whose share nobody else takes up. */
+Test(quota, who_waits_under_an_index_that_has_changed_counts_in_nobodys_share)
+{
+	for (uint64_t i = 0; i < 2; i++) {
+		struct sr_quota_place *place = sr_quota_place_find(&quota, 1, start_ns);
+		const uint64_t token[2] = { i, 7 };
+
+		cr_assert_not_null(place);
+		sr_quota_wait(&quota, place, token, 1, start_ns);
+	}
+	cr_assert_null(sr_quota_place_find(&quota, 1, start_ns));
+	sr_quota_forgive_identities(&quota);
+	cr_assert_not_null(sr_quota_place_find(&quota, 1, start_ns));
+	cr_assert_eq(sr_quota_waiting(&quota, start_ns), 2);
+}
