@@ -199,20 +199,23 @@ static bool talking(const struct sr_porter_talk *t)
 	return t->state == SR_PORTER_LISTENS && t->out_sent == t->out_bytes;
 }
 
-/* What it has said already and what it has to hear. */
+/* What it has to hear and what it has said already: what lies here is looked at as soon
+ * as the answer before has left, for nothing may come that would remind us. */
 static void go_on(struct sr_porter *p, struct sr_porter_talk *t, uint64_t now_ns)
 {
 	size_t before;
 
 	do {
 		before = t->in_bytes;
-		if (talking(t))
-			listen_to(p, t, now_ns);
-		if (!transmit(t) || (t->state == SR_PORTER_ENDS && t->out_sent == t->out_bytes)) {
+		if (!transmit(t)) {
 			hang_up(p, t, now_ns);
 			return;
 		}
+		if (talking(t))
+			listen_to(p, t, now_ns);
 	} while (t->in_bytes < before);
+	if (!transmit(t) || (t->state == SR_PORTER_ENDS && t->out_sent == t->out_bytes))
+		hang_up(p, t, now_ns);
 }
 
 static void attend(struct sr_porter *p, struct sr_porter_talk *t, short events, uint64_t now_ns)
@@ -328,12 +331,22 @@ static void look_at_post(struct sr_porter *p, uint64_t now_ns)
 
 /* ---- the loop ---- */
 
+static bool somebody_asks(const struct sr_porter *p)
+{
+	for (uint32_t i = 0; i < SR_PORTER_TALKS; i++)
+		if (p->talks[i].fd >= 0 && p->talks[i].state == SR_PORTER_ASKS)
+			return true;
+	return false;
+}
+
 static int patience_ms(const struct sr_porter *p, nfds_t talks, uint64_t now_ns)
 {
 	struct sr_gate_stats stats;
 
 	if (p->post->out)
 		return TASKS_MS;
+	if (somebody_asks(p)) /* who had one answered in this turn, and had sent the next */
+		return 0;
 	sr_gate_stats_get(p->gate, &stats, now_ns);
 	if (stats.waiting)
 		return SETTLED_MS;
