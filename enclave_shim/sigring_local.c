@@ -129,6 +129,10 @@ int main(int argc, char **argv)
 		      sr_keyring_count(signer.keys),
 		      sr_keyring_count(signer.keys) == 1 ? "" : "s");
 	operand = sr_agent_run(running);
+	/* Nothing is left that a second signal could stop. */
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
 	if (operand < 0)
 		(void)fprintf(stderr, "sigring-local: cannot start a thread: %s\n", strerror(-operand));
 	sr_agent_delete(running);

@@ -104,12 +104,13 @@ int sr_porter_tell(struct sr_porter *p, struct sr_reason *why)
 
 	if (p->told_version == p->manifest.version)
 		return 0;
-	p->told_version = p->manifest.version;
 	/* Operators come before there is a manifest; clients are to wait for the first. */
 	if (version == 0)
 		version = 1;
 	if (c->trust_out && c->ground->tell)
 		ret = c->ground->tell(c->module, &c->evidence, c->trust_out, version, why);
+	if (!ret)
+		p->told_version = p->manifest.version;
 	return ret;
 }
 
@@ -284,6 +285,19 @@ static void stop_thread(struct sr_porter *p)
 	sr_thread_join(&p->thread);
 }
 
+/* Who has come too late holds the other end, and waits. */
+static void close_pipe(struct sr_porter *p)
+{
+	struct sr_knock k;
+
+	while (p->knock_fds[0] >= 0 && read(p->knock_fds[0], &k, sizeof k) == (ssize_t)sizeof k)
+		if (k.kind == SR_KNOCK_TALK)
+			(void)close(k.fd);
+	for (uint32_t i = 0; i < 2; i++)
+		if (p->knock_fds[i] >= 0)
+			(void)close(p->knock_fds[i]);
+}
+
 void sr_porter_delete(struct sr_porter *p)
 {
 	if (!p)
@@ -295,9 +309,7 @@ void sr_porter_delete(struct sr_porter *p)
 			(void)close(p->talks[i].fd);
 	if (p->listen_fd >= 0)
 		(void)close(p->listen_fd);
-	for (uint32_t i = 0; i < 2; i++)
-		if (p->knock_fds[i] >= 0)
-			(void)close(p->knock_fds[i]);
+	close_pipe(p);
 	sr_vault_delete(p->vault);
 	sr_post_delete(p->post);
 	sr_gate_delete(p->gate);
@@ -338,7 +350,10 @@ int sr_porter_connect(struct sr_porter *p)
 
 void sr_porter_reload(struct sr_porter *p)
 {
+	int interrupted = errno;
+
 	(void)knock(p, SR_KNOCK_RELOAD, -1);
+	errno = interrupted;
 }
 
 uint64_t sr_porter_locked_bytes(void)

@@ -72,6 +72,10 @@ static int serve(struct sr_serve_main *m, struct sr_signer *signer, struct sr_re
 	(void)fprintf(stderr, "%s: ready at %s with %u key%s\n", m->program->name,
 		      m->serve.listen.text, keys, keys == 1 ? "" : "s");
 	sr_serve_run(running);
+	/* Nothing is left that a second signal could stop. */
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
 	sr_serve_delete(running);
 	return 0;
 }

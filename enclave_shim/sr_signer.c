@@ -232,8 +232,8 @@ static int judge_config(const struct sr_signer_config *c, struct sr_reason *why)
 				     "signatures this signer obeys");
 	if (!c->operators && !c->keys)
 		return sr_reason_set(why, -EINVAL,
-				     "--keys DIR is missing: make a key with `sigringctl key "
-				     "generate --id 1 --permit ecdsa-sha256 --out DIR/1.key`");
+				     "--keys DIR is missing: make a key with `sigringctl key new "
+				     "--id 1 --permit ecdsa-sha256 --out DIR/1.key`");
 	return 0;
 }
 
