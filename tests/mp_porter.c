@@ -74,6 +74,7 @@ static void ticket_opens_the_next(void)
 	t = session(&id);
 	MP_CHECK(t->result.grant.has_ticket, "there is no ticket");
 	next = sealed_talk(&s, s.trader);
+	mp_sleep_us(1200000); /* it lives for an hour, in nanoseconds: more than 32 bits */
 	sealed_converse(next, &t->ticket, t->token);
 	MP_EQ(sealed_open(&stream, next, &id), SR_OPENED_OK, "OPEN");
 	sealed_message_0(&stream, next, id, reply);
