@@ -76,19 +76,28 @@ static void orders_are_signed_in_one_process(void)
 	mp_rig_stop(&sealed.rig);
 }
 
-static void refused(struct sr_options *opt, int error, const char *words)
+/* What a set-up that does not come to a session ends with. */
+static int refusal(struct sr_options *opt, struct sr_reason *why)
 {
-	struct sr_reason why = { 0, "" };
 	struct sr_session *session;
 	struct sr_client *client;
 	int ret;
 
+	MP_EQ(sr_open(&client, opt, why), 0, why->text);
+	ret = sr_session_open(&session, client, NULL, why);
+	sr_close(client);
+	return ret;
+}
+
+static void refused(struct sr_options *opt, int error, const char *words)
+{
+	struct sr_reason why = { 0, "" };
+	int ret;
+
 	opt->timeout_ns = 20ull * SR_NS_PER_S;
-	MP_EQ(sr_open(&client, opt, &why), 0, why.text);
-	ret = sr_session_open(&session, client, NULL, &why);
+	ret = refusal(opt, &why);
 	MP_CHECK(ret == error, "%d, not %d: %s", ret, error, why.text);
 	MP_CHECK(strstr(why.text, words), "`%s` does not say `%s`", why.text, words);
-	sr_close(client);
 }
 
 /* A session in clear is opened; the manifest names no user who might sign in one. */
@@ -114,6 +123,30 @@ static void strangers_and_orders_in_clear_are_refused(void)
 	opt.identity = sealed.stranger;
 	refused(&opt, -EACCES, "manifest");
 	denied_in_clear();
+	good_client();
+	mp_rig_stop(&sealed.rig);
+}
+
+/* One may fail, and the agent carries the next one in a second. That is a reason to
+ * wait, so it is tried again until the time is up. */
+static void busy_agent_is_waited_for(void)
+{
+	static const char *const args[] = { "--setup-failures-max", "1", "--setup-failures-rate",
+					    "1" };
+	struct sr_reason why = { 0, "" };
+	struct sr_options opt;
+	int ret;
+
+	sealed_new(&sealed);
+	memcpy(sealed.rig.agent_args, args, sizeof args);
+	mp_rig_start(&sealed.rig);
+	options(&opt);
+	opt.identity = sealed.stranger;
+	refused(&opt, -EACCES, "manifest");
+	opt.timeout_ns = 200ull * SR_NS_PER_MS;
+	for (int i = 0; (ret = refusal(&opt, &why)) == -EACCES; i++)
+		MP_CHECK(i < 20, "the agent is never busy"); /* we are slow: it was forgiven */
+	MP_CHECK(ret == -ENOTCONN && strstr(why.text, "wait"), "%d: %s", ret, why.text);
 	good_client();
 	mp_rig_stop(&sealed.rig);
 }
@@ -287,6 +320,7 @@ static const struct mp_test tests[] = {
 	{ "sealed/orders_are_signed_in_one_process", orders_are_signed_in_one_process, 0 },
 	{ "sealed/strangers_and_orders_in_clear_are_refused",
 	  strangers_and_orders_in_clear_are_refused, 0 },
+	{ "sealed/busy_agent_is_waited_for", busy_agent_is_waited_for, 0 },
 	{ "sealed/replay_signs_and_says_that_records_are_sealed",
 	  replay_signs_and_says_that_records_are_sealed, 0 },
 	{ "sealed/killed_agents_lose_nothing_and_sign_nothing_twice",

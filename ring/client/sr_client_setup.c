@@ -339,8 +339,13 @@ static int talk_recv(struct sr_client *c, struct sr_session_full *s, struct sr_r
 		return talk_failed(c, s, why, -ENOTCONN,
 				   "the agent hung up in the middle of a set-up: has it a signer?");
 	ret = agent_refusal(talk->in, (size_t)got, why);
-	if (ret) /* of any kind but for one that says to wait, it is final */
-		return sr_setup_again(c, s, ret == -EBUSY ? -ENOTCONN : ret);
+	if (ret == -EBUSY) { /* it says to wait; of any other kind it is final */
+		ret = -ENOTCONN;
+		if (why)
+			why->error = ret;
+	}
+	if (ret)
+		return sr_setup_again(c, s, ret);
 	code = sr_setup_take(&c->secrets->setup, talk->out, &talk->out_bytes, talk->in,
 			     (size_t)got, unix_ms());
 	if (code != SR_SETUP_OK)
