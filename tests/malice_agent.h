@@ -466,6 +466,7 @@ static inline void malice_be_agent(void *arg)
 	config.control_connect = malice_control_connect;
 	config.control_arg = malice_talks;
 	config.any_uid = true;
+	config.setup_failures_max = SR_AGENT_SETUP_FAILURES_MAX; /* it limits nobody */
 	config.huge_pages = false;
 	config.mlock = false;
 	config.wait = SR_WAIT_YIELD;
