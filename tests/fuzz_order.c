@@ -113,8 +113,8 @@ static int make_dydx(uint8_t *body, size_t room)
 	static const enum sr_dydx_kind kinds[] = { SR_DYDX_SHORT_TERM, SR_DYDX_CONDITIONAL,
 						   SR_DYDX_LONG_TERM, SR_DYDX_TWAP };
 	static struct sr_dydx_cancel cancels[SR_DYDX_BATCH_MAX];
-	const struct sr_dydx_head head = { fuzz_random(), fuzz_random(), below(1 << 20), key, address,
-					   (uint32_t)below(200), 1 + (uint32_t)below(9),
+	const struct sr_dydx_head head = { fuzz_random(), fuzz_random(), below(1 << 20), key,
+					   address, (uint32_t)below(200), 1 + (uint32_t)below(9),
 					   1 + (uint32_t)below(1u << 31), below(2) };
 	struct sr_dydx_order order = {
 		.client_id = (uint32_t)fuzz_random(), .clob_pair = (uint32_t)below(300),
