@@ -251,6 +251,26 @@ Test(ethereum, transactions_taken_apart_come_back_and_lead_to_their_senders)
 	json_decref(root);
 }
 
+Test(ethereum, addresses_of_keys)
+{
+	json_t *root = rig_vectors("ethereum.json");
+	struct sr_verifier *verifier;
+	const json_t *vector;
+	size_t i;
+
+	cr_assert_eq(sr_verifier_new(&verifier), 0);
+	json_array_foreach(rig_array(root, "keys", 2), i, vector) {
+		unsigned char key[32], pubkey[33], address[20];
+
+		rig_bytes(key, sizeof key, vector, "private_key");
+		cr_assert_eq(sr_curve_pubkey(rig_curve, pubkey, NULL, key), 0);
+		cr_assert_eq(sr_verify_address(verifier, address, pubkey, sizeof pubkey), 0);
+		rig_expect(vector, "address", address, sizeof address, "key");
+	}
+	sr_verifier_delete(verifier);
+	json_decref(root);
+}
+
 Test(ethereum, messages_of_eip_191)
 {
 	json_t *root = rig_vectors("ethereum.json");

@@ -2,6 +2,8 @@
 /* RLP: the vectors of ethereum/tests and ethers, and what does not fit. */
 #include "order_rig.h"
 
+#include <sys/stat.h>
+
 #include "sr_rlp.h"
 
 static unsigned char room[16384];
@@ -83,6 +85,25 @@ Test(rlp, vectors_of_ethers)
 	json_t *root = vectors();
 
 	check(rig_array(root, "ethers_rlp", 40), "decoded", true);
+	json_decref(root);
+}
+
+Test(rlp, every_vector_of_ethers_where_they_are)
+{
+	const char *folder = getenv("SIGRING_VECTORS");
+	char path[512];
+	json_error_t error;
+	struct stat st;
+	json_t *root;
+
+	(void)snprintf(path, sizeof path, "%s/ethereum/ethers_rlp.json",
+		       folder ? folder : "../shared/vectors");
+	if (stat(path, &st))
+		cr_skip_test("bulk set %s is not there (SIGRING_VECTORS names the folder)", path);
+	root = json_load_file(path, 0, &error);
+	cr_assert_not_null(root, "%s", error.text);
+	cr_assert_eq(json_array_size(root), 61);
+	check(root, "decoded", true);
 	json_decref(root);
 }
 
