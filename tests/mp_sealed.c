@@ -174,35 +174,44 @@ static void replay_signs_and_says_that_records_are_sealed(void)
 
 /* ---- kill -9 ---- */
 
-/* Shared with the engine. */
-static struct shared {
+#define ENGINES 4u
+
+/* What an engine has come to. */
+struct count {
 	uint64_t submitted, completed, good, reopened, lied, forged;
+	uint32_t who;
+	bool all_good; /* nothing but OK may come back */
+};
+
+/* Shared with the engines. */
+static struct shared {
+	struct count counts[ENGINES];
 	uint32_t stop;
 } *shared;
 
-static void take(struct sr_completion *c, int n, bool all_good)
+static void take(struct count *t, const struct sr_completion *c, int n)
 {
 	for (int i = 0; i < n; i++) {
 		MP_CHECK(c[i].status == SR_OK ||
-				 (!all_good && (c[i].status == SR_UNKNOWN ||
-						c[i].status == SR_NOT_SENT ||
-						c[i].status == SR_SESSION_LOST)),
+				 (!t->all_good && (c[i].status == SR_UNKNOWN ||
+						   c[i].status == SR_NOT_SENT ||
+						   c[i].status == SR_SESSION_LOST)),
 			 "order %llu came back as %s", (unsigned long long)c[i].user_data,
 			 sr_status_name(c[i].status));
 		if (c[i].status == SR_OK) {
-			mp_verify(&sealed.rig, 3, &c[i]);
-			sr_store_relaxed(&shared->good, shared->good + 1);
+			mp_verify(&sealed.rig, t->who, &c[i]);
+			sr_store_relaxed(&t->good, t->good + 1);
 		}
-		sr_store_relaxed(&shared->completed, shared->completed + 1);
+		sr_store_relaxed(&t->completed, t->completed + 1);
 	}
 }
 
 /* Has as many in flight as there is room for, until it is told to stop. */
 static void engine(void *arg)
 {
-	bool all_good = arg;
+	struct count *t = arg;
 	struct sr_client *client = open_client();
-	struct sr_session *session = open_session(client, all_good ? 0 : SR_SESSION_REOPEN);
+	struct sr_session *session = open_session(client, t->all_good ? 0 : SR_SESSION_REOPEN);
 	uint64_t end_ns = sr_now_ns() + MP_BOUND_NS;
 	struct sr_session_stats stats;
 	struct sr_completion c[64];
@@ -211,43 +220,77 @@ static void engine(void *arg)
 		int n;
 
 		while (!sr_load32_relaxed(&shared->stop) &&
-		       mp_submit(session, 3, shared->submitted, 0) == 0)
-			sr_store_relaxed(&shared->submitted, shared->submitted + 1);
+		       mp_submit(session, t->who, t->submitted, 0) == 0)
+			sr_store_relaxed(&t->submitted, t->submitted + 1);
 		n = sr_poll(session, c, 64);
-		MP_CHECK(n >= 0 || n == -ENOTCONN || (n == -ESTALE && !all_good), "sr_poll: %d",
-			 n);
-		take(c, n, all_good);
+		MP_CHECK(n >= 0 || n == -ENOTCONN || (n == -ESTALE && !t->all_good),
+			 "sr_poll: %d", n);
+		take(t, c, n);
 		(void)sr_service(client, NULL);
 		MP_CHECK(sr_now_ns() < end_ns, "the engine does not come to an end");
 		if (n <= 0)
 			(void)sched_yield();
 	}
 	sr_session_stats_get(session, &stats);
-	shared->reopened = stats.reopened;
-	shared->lied = stats.agent_lied;
-	shared->forged = stats.forged;
+	t->reopened = stats.reopened;
+	t->lied = stats.agent_lied;
+	t->forged = stats.forged;
 	sr_close(client);
 }
 
+/* Of each engine. */
 static void await_good(uint64_t more)
 {
-	uint64_t from = sr_load_relaxed(&shared->good), end_ns = sr_now_ns() + MP_BOUND_NS;
+	uint64_t from[ENGINES], end_ns = sr_now_ns() + MP_BOUND_NS;
 
-	while (sr_load_relaxed(&shared->good) < from + more) {
-		MP_CHECK(sr_now_ns() < end_ns, "nothing is signed any more");
-		mp_sleep_us(500);
+	for (uint32_t i = 0; i < ENGINES; i++)
+		from[i] = sr_load_relaxed(&shared->counts[i].good);
+	for (uint32_t i = 0; i < ENGINES; i++)
+		while (sr_load_relaxed(&shared->counts[i].good) < from[i] + more) {
+			MP_CHECK(sr_now_ns() < end_ns, "nothing is signed any more");
+			mp_sleep_us(500);
+		}
+}
+
+static void start_engines(pid_t pids[ENGINES], bool all_good)
+{
+	shared = mp_shared(sizeof *shared);
+	for (uint32_t i = 0; i < ENGINES; i++) {
+		shared->counts[i].who = 3 + i;
+		shared->counts[i].all_good = all_good;
+		pids[i] = mp_fork(engine, &shared->counts[i]);
 	}
 }
 
-static void kill_under_load(bool agent, uint32_t times)
+/* Returns how many orders there were. */
+static uint64_t judge_engines(void)
 {
-	pid_t pid;
+	uint64_t submitted = 0;
+
+	for (uint32_t i = 0; i < ENGINES; i++) {
+		const struct count *t = &shared->counts[i];
+
+		(void)printf("# %llu orders, %llu signed, opened again %llu times\n",
+			     (unsigned long long)t->submitted, (unsigned long long)t->good,
+			     (unsigned long long)t->reopened);
+		MP_EQ(t->completed, t->submitted, "completions");
+		MP_EQ(t->lied, 0, "lies of an honest agent");
+		MP_EQ(t->forged, 0, "forgeries of an honest agent");
+		if (t->all_good)
+			MP_EQ(t->good, t->submitted, "signed orders");
+		submitted += t->submitted;
+	}
+	return submitted;
+}
+
+static uint64_t kill_under_load(bool agent, uint32_t times)
+{
+	pid_t pids[ENGINES];
 
 	begin(true);
-	shared = mp_shared(sizeof *shared);
-	pid = mp_fork(engine, agent ? &sealed : NULL);
+	start_engines(pids, agent);
 	for (uint32_t i = 0; i < times; i++) {
-		await_good(100);
+		await_good(50);
 		mp_sleep_us(mp_below(3000));
 		mp_signal(agent ? &sealed.rig.agent : &sealed.rig.signer, SIGKILL);
 		if (agent)
@@ -255,23 +298,18 @@ static void kill_under_load(bool agent, uint32_t times)
 		else
 			mp_start_signer(&sealed.rig);
 	}
-	await_good(100);
+	await_good(50);
 	sr_store32_relaxed(&shared->stop, 1);
-	mp_join(pid, "the engine");
-	(void)printf("# %llu orders, %llu signed, opened again %llu times\n",
-		     (unsigned long long)shared->submitted, (unsigned long long)shared->good,
-		     (unsigned long long)shared->reopened);
-	MP_EQ(shared->completed, shared->submitted, "completions");
-	MP_EQ(shared->lied, 0, "lies of an honest agent");
-	MP_EQ(shared->forged, 0, "forgeries of an honest agent");
+	for (uint32_t i = 0; i < ENGINES; i++)
+		mp_join(pids[i], "an engine");
+	return judge_engines();
 }
 
 static void killed_agents_lose_nothing_and_sign_nothing_twice(void)
 {
-	kill_under_load(true, mp_long ? 200 : 20);
-	MP_EQ(shared->good, shared->submitted, "signed orders");
-	MP_EQ(mp_signer_counter(&sealed.rig, "signed"), shared->submitted,
-	      "the signer's own count");
+	uint64_t orders = kill_under_load(true, mp_long ? 200 : 20);
+
+	MP_EQ(mp_signer_counter(&sealed.rig, "signed"), orders, "the signer's own count");
 	mp_rig_stop(&sealed.rig);
 }
 
@@ -279,15 +317,64 @@ static void killed_signers_leave_unknown_and_sessions_open_again(void)
 {
 	uint32_t times = mp_long ? 50 : 8;
 
-	kill_under_load(false, times);
-	MP_EQ(shared->reopened, times, "sessions opened again");
+	(void)kill_under_load(false, times);
+	for (uint32_t i = 0; i < ENGINES; i++)
+		MP_EQ(shared->counts[i].reopened, times, "sessions opened again");
 	mp_rig_stop(&sealed.rig);
 }
 
 /* ---- fork ---- */
 
-static void child_gets_eperm_and_has_no_keys(void)
+/* The trader's secret, each bit turned: this copy is not what is looked for. */
+static void turned_secret(unsigned char out[SR_PAIRFILE_KEY_BYTES])
 {
+	struct sr_reason why = { 0, "" };
+	struct sr_pairfile *file;
+	void *mem;
+
+	MP_EQ(sr_secret_alloc(&mem, sizeof *file), 0, "protected memory");
+	file = mem;
+	MP_CHECK(sr_pairfile_load(file, &sr_pairfile_identity, sealed.trader, &why) == 0, "%s",
+		 why.text);
+	for (uint32_t i = 0; i < SR_PAIRFILE_KEY_BYTES; i++)
+		out[i] = file->secret[i] ^ 0xffu;
+	sr_secret_free(file, sizeof *file);
+}
+
+static bool lies_at(const volatile unsigned char *at, const unsigned char *turned)
+{
+	uint32_t i = 0;
+
+	while (i < SR_PAIRFILE_KEY_BYTES && at[i] + turned[i] == 0xff)
+		i++;
+	return i == SR_PAIRFILE_KEY_BYTES;
+}
+
+/* How often the secret lies in memory that this process may write. */
+static unsigned int count_secret(const unsigned char *turned)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned int count = 0;
+	char line[512];
+
+	while (maps && fgets(line, sizeof line, maps)) {
+		unsigned long from, to;
+		char mode[5];
+
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) != 3 || mode[0] != 'r' ||
+		    mode[1] != 'w')
+			continue;
+		for (; from + SR_PAIRFILE_KEY_BYTES <= to; from++)
+			count += lies_at((const volatile unsigned char *)from, turned);
+	}
+	if (maps)
+		(void)fclose(maps);
+	return count;
+}
+
+static void child_gets_eperm_and_no_identity(void)
+{
+	unsigned char turned[SR_PAIRFILE_KEY_BYTES];
 	struct sr_client *client;
 	struct sr_session *session;
 	struct sr_completion c;
@@ -298,11 +385,15 @@ static void child_gets_eperm_and_has_no_keys(void)
 	client = open_client();
 	session = open_session(client, 0);
 	mp_order(&sealed.rig, client, session, 1);
+	turned_secret(turned);
+	MP_EQ(count_secret(turned), 1, "copies of the secret, all in the library");
 	pid = fork();
 	if (pid == 0) {
 		bool good = mp_submit(session, 1, 2, 0) == -EPERM &&
 			    sr_poll(session, &c, 1) == -EPERM && sr_service(client, NULL) == -EPERM;
 
+		if (good && count_secret(turned))
+			_exit(2);
 		sr_close(client);
 		_exit(good ? 0 : 1);
 	}
@@ -327,7 +418,7 @@ static const struct mp_test tests[] = {
 	  killed_agents_lose_nothing_and_sign_nothing_twice, 0 },
 	{ "sealed/killed_signers_leave_unknown_and_sessions_open_again",
 	  killed_signers_leave_unknown_and_sessions_open_again, 0 },
-	{ "sealed/child_gets_eperm_and_has_no_keys", child_gets_eperm_and_has_no_keys, 0 },
+	{ "sealed/child_gets_eperm_and_no_identity", child_gets_eperm_and_no_identity, 0 },
 };
 
 int main(int argc, char **argv)
