@@ -186,8 +186,11 @@ static int poll_dead(struct sr_session_full *s, struct sr_completion *out, int m
 	n = give_unknown(s, out, max, 0, true);
 	if (n)
 		return n;
-	sr_tally_unsure(&s->tally, s->head.submitted - s->head.answered);
-	s->head.answered = s->head.submitted;
+	if (s->head.answered != s->head.submitted) {
+		/* Once: when `dead` is set the cold thread reads the tally. */
+		sr_tally_unsure(&s->tally, s->head.submitted - s->head.answered);
+		s->head.answered = s->head.submitted;
+	}
 	if (sr_link_changed(s)) {
 		sr_link_park(s);
 		if (sr_link_sync(s) == 0 && s->head.usable)
