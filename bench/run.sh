@@ -58,7 +58,12 @@ provision() {
 	"$bin/sigringctl" manifest sign --operator "$dir/operator" "$dir/manifest"
 }
 types=ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340
-(provision) >"$dir/provision" 2>&1 || { cat "$dir/provision" >&2; exit 1; }
+# Not in front of ||, where bash would go on behind a command that failed.
+set +e
+(set -e; provision) >"$dir/provision" 2>&1
+code=$?
+set -e
+[ $code -eq 0 ] || { cat "$dir/provision" >&2; exit 1; }
 signer=(--keys "$dir/keys" --allow-snapshot $(on_cpu 1))
 replay=(--unsealed)
 if [ -z "${UNSEALED:-}" ]; then
