@@ -6,6 +6,7 @@
  */
 #include "mp_common.h"
 #include "sr_address.h"
+#include "sr_attach.h"
 #include "sr_frame.h"
 
 static struct mp_rig rig;
@@ -208,6 +209,47 @@ static void agent_that_dies_at_once_is_not_hammered(void)
 	MP_CHECK(times >= 3 && times <= 30, "%u tries in two seconds", times);
 }
 
+#define BACKLOG 200 /* more than the agent's */
+
+static void open_in_time(void *arg)
+{
+	struct sr_reason why = { 0, "" };
+	struct sr_options opt;
+	struct sr_client *client;
+	int ret;
+
+	(void)arg;
+	mp_options(&opt, &rig);
+	opt.timeout_ns = 20ull * SR_NS_PER_S;
+	ret = sr_open(&client, &opt, &why);
+	MP_CHECK(ret == 0, "%d: %s", ret, why.text);
+	sr_close(client);
+}
+
+/* Many clients at once, or an agent that has no time: one more waits like the others. */
+static void full_backlog_is_waited_for(void)
+{
+	int socks[BACKLOG];
+	int count = 0;
+	pid_t pid;
+
+	mp_rig_new(&rig, false);
+	mp_rig_start(&rig);
+	mp_signal(&rig.agent, SIGSTOP);
+	while (count < BACKLOG && (socks[count] = sr_attach_connect(rig.socket)) >= 0)
+		count++;
+	MP_CHECK(count < BACKLOG && socks[count] == -EAGAIN, "the backlog is not full");
+	pid = mp_fork(open_in_time, NULL);
+	mp_sleep_us(300000);
+	MP_CHECK(mp_alive(pid), "a client did not wait");
+	while (count)
+		(void)close(socks[--count]);
+	MP_EQ(kill(rig.agent, SIGCONT), 0, "SIGCONT");
+	mp_join(pid, "a client");
+	mp_good_client(&rig);
+	mp_rig_stop(&rig);
+}
+
 static const struct mp_test tests[] = {
 	{ "reopen/closed_at_each_step_of_reopening", closed_at_each_step_of_reopening, 0 },
 	{ "reopen/dead_client_leaves_while_the_signer_is_stopped",
@@ -215,6 +257,7 @@ static const struct mp_test tests[] = {
 	{ "reopen/full_agent_still_tells_its_status", full_agent_still_tells_its_status, 0 },
 	{ "reopen/signer_that_dies_at_once_is_not_hammered",
 	  signer_that_dies_at_once_is_not_hammered, 0 },
+	{ "reopen/full_backlog_is_waited_for", full_backlog_is_waited_for, 0 },
 	{ "reopen/agent_that_dies_at_once_is_not_hammered",
 	  agent_that_dies_at_once_is_not_hammered, 0 },
 };

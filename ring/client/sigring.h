@@ -216,8 +216,8 @@ SR_WARN_UNUSED int sr_open(struct sr_client **client, const struct sr_options *o
  * (after fork). Of a sealed session also: -EKEYREJECTED (the signer is not the one
  * that the trust file describes: its document, its manifest or its handshake);
  * -EACCES (the signer refuses our identity; or others may write the trust file);
- * -EBADMSG, -ENOENT and the like (the trust file); -EIO (OpenSSL). Cold thread; one
- * of its steps, judging a document, takes some milliseconds.
+ * -EBADMSG, -ENOENT and the like (the trust file); -EIO (OpenSSL); -ENOMEM. Cold
+ * thread; one of its steps, judging a document, takes some milliseconds.
  */
 SR_WARN_UNUSED int sr_session_open(struct sr_session **session, struct sr_client *client,
 				   const struct sr_session_options *opt, struct sr_reason *why);

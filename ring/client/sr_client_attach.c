@@ -76,6 +76,10 @@ static int start(struct sr_client *c, struct sr_reason *why)
 					     "no permission to connect to %s: join the group "
 					     "that owns the socket",
 					     c->socket));
+	if (sock == -EAGAIN)
+		return fail(c, sr_reason_set(why, -ENOTCONN,
+					     "more wait at %s than the agent has taken: is it stopped?",
+					     c->socket));
 	if (sock < 0)
 		return fail(c, sr_reason_set(why, sock,
 					     "no agent at %s (%s): start sigring-agent or "
