@@ -3,12 +3,17 @@
  * host_rig.h - a host for the library's sealed sessions, in a thread: an agent that
  * attaches clients, carries their conversations and their records, and a real gate and
  * a real core behind it, with a mock security module. Between the two a test may do to
- * a record what a bad agent would. A test program includes it once.
+ * a record what a bad agent would. A test program includes it once; one without
+ * Criterion defines HOST_CHECK and HOST_SKIP before that.
  */
 #ifndef HOST_RIG_H
 #define HOST_RIG_H
 
+#ifndef HOST_CHECK
 #include <criterion/criterion.h>
+#define HOST_CHECK(good, ...) cr_assert(good, __VA_ARGS__)
+#define HOST_SKIP(why) cr_skip_test(why)
+#endif
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -154,11 +159,11 @@ static inline void host_gate_new(struct host_signer *s)
 	s->manifest_version = 7;
 	config.terms.manifest_version = s->manifest_version;
 	memset(config.terms.manifest_hash, 0x77, sizeof config.terms.manifest_hash);
-	cr_assert_eq(s->evidence.random(s->evidence.arg, (void *)config.terms.boot_id,
-					sizeof config.terms.boot_id),
-		     0);
-	cr_assert_eq(s->evidence.pcr(s->evidence.arg, config.pcr0, 0), 0);
-	cr_assert_eq(sr_gate_new(&s->gate, &config), 0);
+	HOST_CHECK(s->evidence.random(s->evidence.arg, (void *)config.terms.boot_id,
+				      sizeof config.terms.boot_id) == 0,
+		   "the host rig");
+	HOST_CHECK(s->evidence.pcr(s->evidence.arg, config.pcr0, 0) == 0, "the host rig");
+	HOST_CHECK(sr_gate_new(&s->gate, &config) == 0, "the host rig");
 }
 
 static inline void host_signer_start(struct host_signer *s)
@@ -180,17 +185,17 @@ static inline void host_signer_start(struct host_signer *s)
 	unsigned char seckey[SR_SECKEY_BYTES];
 	void *mem;
 
-	cr_assert_eq(sr_mock_nsm_new(&s->mock, NULL), 0);
+	HOST_CHECK(sr_mock_nsm_new(&s->mock, NULL) == 0, "the host rig");
 	s->evidence = sr_mock_nsm_evidence(s->mock);
-	cr_assert_eq(sr_drbg_new(&s->drbg, &sr_getrandom), 0);
+	HOST_CHECK(sr_drbg_new(&s->drbg, &sr_getrandom) == 0, "the host rig");
 	host_gate_new(s);
-	cr_assert_eq(sr_curve_new(&s->curve, seed), 0);
-	cr_assert_eq(sr_keyring_new(&s->keys), 0);
+	HOST_CHECK(sr_curve_new(&s->curve, seed) == 0, "the host rig");
+	HOST_CHECK(sr_keyring_new(&s->keys) == 0, "the host rig");
 	memset(seckey, 0x2a, sizeof seckey);
-	cr_assert_eq(sr_keyring_add(s->keys, s->curve, &info, seckey), 0);
+	HOST_CHECK(sr_keyring_add(s->keys, s->curve, &info, seckey) == 0, "the host rig");
 	config.sign.keys = s->keys;
-	cr_assert_eq(sr_core_new(&s->core, &config), 0);
-	cr_assert_eq(sr_secret_alloc(&mem, sizeof *s->task), 0);
+	HOST_CHECK(sr_core_new(&s->core, &config) == 0, "the host rig");
+	HOST_CHECK(sr_secret_alloc(&mem, sizeof *s->task) == 0, "the host rig");
 	s->task = mem;
 }
 
@@ -250,7 +255,7 @@ static inline void host_talk_turn(struct host_talk *t)
 
 		s->task->kind = SR_TASK_ADMIT;
 		sr_core_task(s->core, s->task);
-		cr_assert_eq(s->task->result, 0);
+		HOST_CHECK(s->task->result == 0, "the host rig");
 		sr_gate_settle(s->gate, token);
 	}
 	if (host.flip_talk && bytes > 100) {
@@ -291,9 +296,11 @@ static inline void host_welcome(int fd)
 	memset(&m, 0, sizeof m);
 	sr_region_drop(&host.submission);
 	sr_region_drop(&host.completion);
-	cr_assert_eq(sr_region_join(&host.submission, SR_REGION_SUBMISSION, &g, fd, NULL), 0);
+	HOST_CHECK(sr_region_join(&host.submission, SR_REGION_SUBMISSION, &g, fd, NULL) == 0,
+		   "the host rig");
 	g.slot_bytes = SR_CMP_BYTES;
-	cr_assert_eq(sr_region_create(&host.completion, SR_REGION_COMPLETION, &g, 0, -1, NULL), 0);
+	HOST_CHECK(sr_region_create(&host.completion, SR_REGION_COMPLETION, &g, 0, -1, NULL) == 0,
+		   "the host rig");
 	sr_store_relaxed(&sr_region_beat(&host.completion)->heartbeat_ns, sr_now_ns());
 	host_answer(SR_ATTACH_WELCOME, &m, host.completion.fd);
 }
@@ -312,7 +319,7 @@ static inline void host_open(const struct sr_attach_open *open)
 	union sr_attach_message m;
 	enum sr_open_result result;
 
-	cr_assert(open->flags & SR_OPEN_SEALED);
+	HOST_CHECK(open->flags & SR_OPEN_SEALED, "the host rig");
 	host.opens++;
 	host.last_open = *open;
 	host.resumes += open->flags & SR_OPEN_RESUME ? 1 : 0;
@@ -497,8 +504,8 @@ static inline bool host_spoil(uint32_t index, uint64_t n)
 		sr_store32_relaxed(&host.fault, fault == FLIP_UP ? FLIP_UP : HONEST);
 	memset(reply, 0, sizeof reply);
 	if (fault == SKIP) {
-		cr_assert_eq(host_forward(index, other, n + 1), SR_CORE_REPLY);
-		cr_assert_eq(host_forward(index, reply, n), SR_CORE_REPLY);
+		HOST_CHECK(host_forward(index, other, n + 1) == SR_CORE_REPLY, "the host rig");
+		HOST_CHECK(host_forward(index, reply, n) == SR_CORE_REPLY, "the host rig");
 		host_publish(index, n, reply);
 		host_publish(index, n + 1, other);
 		s->next += 2;
@@ -596,10 +603,10 @@ static inline void host_trust(struct sr_trust *trust)
 	const unsigned char *der = sr_mock_nsm_root(host.signer.mock, &bytes);
 
 	memset(trust, 0, sizeof *trust);
-	cr_assert_eq(sr_attest_root_parse(&trust->root, der, bytes), 0);
-	cr_assert_eq(e->pcr(e->arg, trust->images[0].pcr0, 0), 0);
-	cr_assert_eq(e->pcr(e->arg, trust->images[0].pcr1, 1), 0);
-	cr_assert_eq(e->pcr(e->arg, trust->images[0].pcr2, 2), 0);
+	HOST_CHECK(sr_attest_root_parse(&trust->root, der, bytes) == 0, "the host rig");
+	HOST_CHECK(e->pcr(e->arg, trust->images[0].pcr0, 0) == 0, "the host rig");
+	HOST_CHECK(e->pcr(e->arg, trust->images[0].pcr1, 1) == 0, "the host rig");
+	HOST_CHECK(e->pcr(e->arg, trust->images[0].pcr2, 2) == 0, "the host rig");
 	trust->image_count = 1;
 	trust->manifest_min = host.signer.manifest_version;
 	trust->age_s_max = 60;
@@ -609,14 +616,14 @@ static inline void host_trust_save(const struct sr_trust *trust)
 {
 	struct sr_reason why = { 0, "" };
 
-	cr_assert_eq(sr_trust_save(host.trust, trust, &why), 0, "%s", why.text);
+	HOST_CHECK(sr_trust_save(host.trust, trust, &why) == 0, "%s", why.text);
 }
 
 static inline void host_trust_renew(void)
 {
 	struct sr_trust *trust = calloc(1, sizeof *trust);
 
-	cr_assert(trust);
+	HOST_CHECK(trust, "the host rig");
 	host_trust(trust);
 	host_trust_save(trust);
 	free(trust);
@@ -627,14 +634,14 @@ static inline void host_files(void)
 	struct sr_reason why = { 0, "" };
 	void *mem;
 
-	cr_assert_eq(sr_secret_alloc(&mem, sizeof *host.pair), 0);
+	HOST_CHECK(sr_secret_alloc(&mem, sizeof *host.pair) == 0, "the host rig");
 	host.pair = mem;
 	memset(host.pair->secret, 0x31, sizeof host.pair->secret);
 	(void)snprintf(host.identity, sizeof host.identity, "%s/identity", host.dir);
 	(void)snprintf(host.trust, sizeof host.trust, "%s/trust", host.dir);
-	cr_assert_eq(sr_pairfile_new(host.pair, &sr_pairfile_identity, host.pair->secret,
-				     host.identity, &why),
-		     0, "%s", why.text);
+	HOST_CHECK(sr_pairfile_new(host.pair, &sr_pairfile_identity, host.pair->secret,
+				   host.identity, &why) == 0,
+		   "%s", why.text);
 	memcpy(host.client_pub, host.pair->pub, sizeof host.client_pub);
 	host_trust_renew();
 }
@@ -647,22 +654,22 @@ static inline void host_start(void)
 	void *probe;
 
 	if (sr_secret_alloc(&probe, 1) == -ENOSYS)
-		cr_skip_test("no protected memory here (qemu-user, or Linux before 4.14)");
+		HOST_SKIP("no protected memory here (qemu-user, or Linux before 4.14)");
 	memset(&host, 0, sizeof host);
 	(void)pthread_mutex_init(&host.lock, NULL);
 	host.sock = -1;
 	for (size_t i = 0; i < HOST_TALKS; i++)
 		host.talks[i].sock = -1;
 	(void)snprintf(host.dir, sizeof host.dir, "%s/sigring-XXXXXX", P_tmpdir);
-	cr_assert(mkdtemp(host.dir));
+	HOST_CHECK(mkdtemp(host.dir), "the host rig");
 	(void)snprintf(host.socket, sizeof host.socket, "%s/a", host.dir);
 	(void)snprintf(text, sizeof text, "unix:%s", host.socket);
-	cr_assert_eq(sr_address_parse(&address, text, &why), 0);
+	HOST_CHECK(sr_address_parse(&address, text, &why) == 0, "the host rig");
 	host.listen_fd = sr_address_listen(&address, SOCK_SEQPACKET, 0600, &why);
-	cr_assert(host.listen_fd >= 0, "%s", why.text);
+	HOST_CHECK(host.listen_fd >= 0, "%s", why.text);
 	host_signer_start(&host.signer);
 	host_files();
-	cr_assert_eq(pthread_create(&host.thread, NULL, host_main, NULL), 0);
+	HOST_CHECK(pthread_create(&host.thread, NULL, host_main, NULL) == 0, "the host rig");
 }
 
 static inline void host_stop(void)
