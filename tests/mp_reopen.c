@@ -250,6 +250,21 @@ static void full_backlog_is_waited_for(void)
 	mp_rig_stop(&rig);
 }
 
+/* Its clock was right when it spoke. */
+static void answer_that_takes_more_than_a_second_is_no_wrong_clock(void)
+{
+	pid_t pid;
+
+	mp_rig_new(&rig, false);
+	mp_rig_start(&rig);
+	mp_signal(&rig.agent, SIGSTOP);
+	pid = mp_fork(open_in_time, NULL);
+	mp_sleep_us(1500000);
+	MP_EQ(kill(rig.agent, SIGCONT), 0, "SIGCONT");
+	mp_join(pid, "a client");
+	mp_rig_stop(&rig);
+}
+
 static const struct mp_test tests[] = {
 	{ "reopen/closed_at_each_step_of_reopening", closed_at_each_step_of_reopening, 0 },
 	{ "reopen/dead_client_leaves_while_the_signer_is_stopped",
@@ -258,6 +273,8 @@ static const struct mp_test tests[] = {
 	{ "reopen/signer_that_dies_at_once_is_not_hammered",
 	  signer_that_dies_at_once_is_not_hammered, 0 },
 	{ "reopen/full_backlog_is_waited_for", full_backlog_is_waited_for, 0 },
+	{ "reopen/answer_that_takes_more_than_a_second_is_no_wrong_clock",
+	  answer_that_takes_more_than_a_second_is_no_wrong_clock, 0 },
 	{ "reopen/agent_that_dies_at_once_is_not_hammered",
 	  agent_that_dies_at_once_is_not_hammered, 0 },
 };

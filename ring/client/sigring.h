@@ -197,7 +197,8 @@ void sr_options_init(struct sr_options *opt);
  * the identity); -EBADMSG (the identity's file is none); -EPROTO (version or layout
  * differ, or the agent broke the protocol); -ENOMEM (no memory, or the memlock
  * limit); -ENOSYS (no protected memory: Linux before 4.14); -EDQUOT (too many
- * sessions); -ETIMEDOUT. Cold thread; blocks for at most opt->timeout_ns.
+ * sessions); -ENOTCONN (the agent hung up, or had no time for us) or -ETIMEDOUT
+ * (it does not answer). Cold thread; blocks for at most opt->timeout_ns.
  */
 SR_WARN_UNUSED int sr_open(struct sr_client **client, const struct sr_options *opt,
 			   struct sr_reason *why);

@@ -201,6 +201,7 @@ struct sr_client {
 	int32_t numa_node;
 	uint64_t retry_ns;
 	uint64_t backoff_ns;
+	uint64_t hello_ns; /* when HELLO was sent */
 	uint64_t up_ns; /* when it was attached */
 	struct sr_client_secrets *secrets; /* NULL: its sessions are in clear */
 	struct sr_talk *talk;              /* likewise */

@@ -95,7 +95,7 @@ static int start(struct sr_client *c, struct sr_reason *why)
 	m.hello.slot_bytes = c->opt.slot_bytes;
 	m.hello.features = c->features;
 	m.hello.attach_epoch = ++c->attach_epoch;
-	m.hello.now_ns = sr_now_ns();
+	m.hello.now_ns = c->hello_ns = sr_now_ns();
 	ret = sr_attach_send(sock, &m, SR_ATTACH_HELLO, NULL, 0);
 	/* Who is refused at once finds the reason in his socket. */
 	if (ret < 0 && ret != -EPIPE && ret != -ECONNRESET)
@@ -158,6 +158,17 @@ static int take_welcome(struct sr_client *c, int fd, struct sr_reason *why)
 	return 1;
 }
 
+/* An agent that had no time for us for so long takes our clock for a slow one. */
+static int take_refusal(struct sr_client *c, uint32_t code, struct sr_reason *why)
+{
+	if (code == SR_REFUSED_CLOCK && sr_now_ns() - c->hello_ns > SR_CLOCK_SKEW_NS_MAX)
+		return fail(c, sr_reason_set(why, -ENOTCONN,
+					     "the agent at %s took more than a second to answer: "
+					     "is the machine overloaded?",
+					     c->socket));
+	return fail(c, sr_attach_refusal_reason(why, code));
+}
+
 static int take_message(struct sr_client *c, struct sr_reason *why)
 {
 	union sr_attach_message m;
@@ -176,7 +187,7 @@ static int take_message(struct sr_client *c, struct sr_reason *why)
 	if (count == want) {
 		switch (m.header.type) {
 		case SR_ATTACH_REFUSED:
-			return fail(c, sr_attach_refusal_reason(why, m.refused.code));
+			return take_refusal(c, m.refused.code, why);
 		case SR_ATTACH_OFFER:
 			if (c->phase == SR_ATTACH_SENT_HELLO)
 				return take_offer(c, &m.offer, why);
