@@ -211,11 +211,12 @@ asan: ## unit and process tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
 	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))
 	$(Q)$(call run_each,build/asan/tests/mp_exactly_once,asan/,,)
+MUTANTS := slot pool post # of which TSan must see that nothing is released
 tsan: ## threads under clang's TSan, and the mutant without release that it must catch
 	$(Q)$(MAKE) --no-print-directory VARIANT=tsan $(patsubst $(B)/%,build/tsan/%,$(STRESS))
-	$(Q)$(MAKE) --no-print-directory VARIANT=tsan-mutant build/tsan-mutant/tests/stress_slot build/tsan-mutant/tests/stress_pool
+	$(Q)$(MAKE) --no-print-directory VARIANT=tsan-mutant $(foreach t,$(MUTANTS),build/tsan-mutant/tests/stress_$t)
 	$(Q)$(call run_each,$(patsubst $(B)/%,build/tsan/%,$(STRESS)),tsan/,TSAN_OPTIONS=halt_on_error=1,)
-	$(Q)$(RUN_A) $(foreach t,slot pool,"tsan/mutant_$t=! TSAN_OPTIONS=exitcode=66 build/tsan-mutant/tests/stress_$t >/dev/null 2>&1 && echo ok tsan reports the mutant of $t")
+	$(Q)$(RUN_A) $(foreach t,$(MUTANTS),"tsan/mutant_$t=! TSAN_OPTIONS=exitcode=66 build/tsan-mutant/tests/stress_$t >/dev/null 2>&1 && echo ok tsan reports the mutant of $t")
 VALGRIND := valgrind -q --error-exitcode=9 --suppressions=tests/valgrind.supp
 ct: ## secrets undefined under memcheck: no branch or index depends on them (gcc and clang)
 	$(Q)for v in ct ct-clang; do $(MAKE) --no-print-directory VARIANT=$$v $(patsubst $(B)/%,build/$$v/%,$(CT)) || exit 1; done
