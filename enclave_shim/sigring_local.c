@@ -110,6 +110,7 @@ int main(int argc, char **argv)
 	if (!config.uid_count && !config.any_uid)
 		config.uids[config.uid_count++] = (uint32_t)geteuid();
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN); /* a reload ends nobody who has nothing to read again */
 	config.log = sr_program_log;
 	config.log_arg = &program;
 	if (!signer_config.operators)

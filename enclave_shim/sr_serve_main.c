@@ -91,6 +91,7 @@ int sr_serve_main(struct sr_serve_main *m, int argc, char **argv)
 	if (m->only_check)
 		return check(m);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN); /* a reload ends nobody who has nothing to read again */
 	if (!m->signer.operators)
 		sr_program_log(m->program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&m->signer, &why) < 0 || sr_signer_new(&signer, &m->signer, &why) < 0)

@@ -145,6 +145,18 @@ static void hangup(void)
 	MP_EQ(kill(s.rig.signer, SIGHUP), 0, "SIGHUP");
 }
 
+/* A unit is reloaded whether it has operators or not. */
+static void reload_without_operators_ends_nobody(void)
+{
+	sealed_new(&s);
+	s.rig.signer_args[0] = NULL;
+	mp_start_signer(&s.rig);
+	hangup();
+	mp_sleep_us(200000);
+	MP_CHECK(mp_alive(s.rig.signer), "the signer is gone");
+	mp_rig_stop(&s.rig);
+}
+
 /* A higher version takes a trader's rights, and his session, at once. */
 static void reload_ends_sessions_of_who_has_gone(void)
 {
@@ -526,6 +538,7 @@ static const struct mp_test tests[] = {
 	{ "porter/manifest_outweighs_key_files", manifest_outweighs_key_files, 0 },
 	{ "porter/without_a_manifest_nobody_signs", without_a_manifest_nobody_signs, 0 },
 	{ "porter/reload_ends_sessions_of_who_has_gone", reload_ends_sessions_of_who_has_gone, 0 },
+	{ "porter/reload_without_operators_ends_nobody", reload_without_operators_ends_nobody, 0 },
 	{ "porter/refused_file_changes_nothing", refused_file_changes_nothing, 0 },
 	{ "porter/presign_without_a_pool_is_refused", presign_without_a_pool_is_refused, 0 },
 	{ "porter/command_that_was_sent_ahead_is_obeyed", command_that_was_sent_ahead_is_obeyed, 0 },
