@@ -14,6 +14,10 @@ static int judge(int fd, const char *path, bool anybodys, struct sr_reason *why)
 		return sr_reason_set(why, -errno, "cannot look at %s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return sr_reason_set(why, -EACCES, "%s is no regular file", path);
+	if (!anybodys && st.st_uid != 0 && st.st_uid != geteuid())
+		return sr_reason_set(why, -EACCES,
+				     "%s belongs to user %u: chown it to user %u, who runs this",
+				     path, (unsigned int)st.st_uid, (unsigned int)geteuid());
 	if (!anybodys && (st.st_mode & (S_IWGRP | S_IWOTH)))
 		return sr_reason_set(why, -EACCES,
 				     "%s may be written by others than its owner: chmod go-w %s",

@@ -16,9 +16,10 @@ SR_BEGIN_DECLS
  * @text:     out, not terminated; free() it. NULL on failure.
  * @max:      longer ones are refused.
  * @anybodys: who may write it does not matter, because what is in it proves itself.
- *            Otherwise a file that others than its owner may write is refused.
+ *            Otherwise it has to be root's, or his who runs this, and a file that others
+ *            than its owner may write is refused.
  *
- * Returns 0 with *bytes set; -EACCES: no regular file, or writable by others;
+ * Returns 0 with *bytes set; -EACCES: no regular file, another's, or writable by others;
  * -EMSGSIZE; -ENOMEM; or what open or read gave. With a reason.
  */
 SR_WARN_UNUSED int sr_textfile_read(char **text, size_t *bytes, size_t max, const char *path,
