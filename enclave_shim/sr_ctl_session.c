@@ -339,6 +339,7 @@ void sr_ctl_session_close(struct sr_ctl_session *session)
 		return;
 	if (session->fd >= 0)
 		(void)close(session->fd);
+	sr_setup_wipe(&session->secrets->setup);
 	sr_channel_wipe(&session->secrets->channel);
 	sr_secret_free(session->secrets, sizeof *session->secrets);
 	sr_hasher_delete(session->hasher);
