@@ -4,10 +4,10 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
+#include "sr_bech32.h"
 #include "sr_eip712.h"
 
-#define GROUPS 32u /* of five bits: 20 bytes */
-#define CHECK_GROUPS 6u
+#define ID_BYTES 20u /* of RIPEMD-160 */
 
 void sr_account_ethereum(char text[SR_ACCOUNT_ETHEREUM_BYTES], const unsigned char address[20])
 {
@@ -15,51 +15,6 @@ void sr_account_ethereum(char text[SR_ACCOUNT_ETHEREUM_BYTES], const unsigned ch
 
 	sr_address_checksum(&out, address);
 	text[SR_ACCOUNT_ETHEREUM_BYTES - 1] = '\0';
-}
-
-static uint32_t polymod(uint32_t check, uint8_t value)
-{
-	static const uint32_t generator[] = { 0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd,
-					      0x2a1462b3 };
-	uint32_t top = check >> 25;
-
-	check = (check & 0x1ffffff) << 5 ^ value;
-	for (int i = 0; i < 5; i++)
-		if (top >> i & 1)
-			check ^= generator[i];
-	return check;
-}
-
-/* BIP 173; 20 bytes are four times five bytes, which are eight groups. */
-static void bech32(char *text, const char *prefix, const unsigned char data[20])
-{
-	static const char alphabet[] = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
-	uint32_t check = 1;
-	size_t at = 0;
-
-	for (const char *c = prefix; *c; c++)
-		check = polymod(check, (uint8_t)(*c >> 5));
-	check = polymod(check, 0);
-	for (const char *c = prefix; *c; c++) {
-		check = polymod(check, (uint8_t)(*c & 31));
-		text[at++] = *c;
-	}
-	text[at++] = '1';
-	for (uint32_t i = 0; i < GROUPS; i++) {
-		uint32_t bit = 5 * i;
-		uint32_t pair = (uint32_t)data[bit / 8] << 8 |
-				(bit / 8 + 1 < 20 ? data[bit / 8 + 1] : 0u);
-		uint8_t group = (uint8_t)(pair >> (11 - bit % 8) & 31);
-
-		check = polymod(check, group);
-		text[at++] = alphabet[group];
-	}
-	for (uint32_t i = 0; i < CHECK_GROUPS; i++)
-		check = polymod(check, 0);
-	check ^= 1;
-	for (uint32_t i = 0; i < CHECK_GROUPS; i++)
-		text[at++] = alphabet[check >> 5 * (CHECK_GROUPS - 1 - i) & 31];
-	text[at] = '\0';
 }
 
 bool sr_account_prefix_valid(const char *prefix)
@@ -77,6 +32,7 @@ int sr_account_cosmos(char text[SR_ACCOUNT_COSMOS_BYTES], const char *prefix,
 		      const unsigned char pubkey[33])
 {
 	unsigned char sha[EVP_MAX_MD_SIZE], ripe[EVP_MAX_MD_SIZE];
+	struct sr_out out = sr_out_over(text, SR_ACCOUNT_COSMOS_BYTES - 1);
 	EVP_MD *md;
 	bool good;
 
@@ -90,6 +46,7 @@ int sr_account_cosmos(char text[SR_ACCOUNT_COSMOS_BYTES], const char *prefix,
 	(void)ERR_pop_to_mark();
 	if (!good)
 		return -EIO;
-	bech32(text, prefix, ripe);
+	sr_bech32_put(&out, prefix, strlen(prefix), ripe, ID_BYTES);
+	text[out.used] = '\0';
 	return 0;
 }

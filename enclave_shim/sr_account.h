@@ -8,17 +8,18 @@
 #define SR_ACCOUNT_H
 
 #include "sr_base.h"
+#include "sr_bech32.h"
 
 #define SR_ACCOUNT_ETHEREUM_BYTES 43u /* "0x", 40 digits, zero */
-#define SR_ACCOUNT_PREFIX_MAX 20u     /* of a Cosmos chain */
-#define SR_ACCOUNT_COSMOS_BYTES (SR_ACCOUNT_PREFIX_MAX + 1u + 32u + 6u + 1u)
+#define SR_ACCOUNT_PREFIX_MAX SR_BECH32_PREFIX_MAX /* of a Cosmos chain */
+#define SR_ACCOUNT_COSMOS_BYTES (SR_BECH32_TEXT(SR_ACCOUNT_PREFIX_MAX, 20u) + 1u)
 
 SR_BEGIN_DECLS
 
 /* sr_account_ethereum - 20 bytes with the check of ERC-55, as wallets show it. */
 void sr_account_ethereum(char text[SR_ACCOUNT_ETHEREUM_BYTES], const unsigned char address[20]);
 
-/* sr_account_prefix_valid - could a chain have it? 1 .. 20 lower-case letters, digits. */
+/* sr_account_prefix_valid - could a chain have it? 1 .. 16 lower-case letters, digits. */
 bool sr_account_prefix_valid(const char *prefix);
 
 /*

@@ -309,7 +309,7 @@ static int judge_options(struct sr_ctl_work *work)
 		return sr_ctl_fail_usage(work, "--operator is missing: it takes as many as the "
 					       "signer was told to need");
 	if (work->prefix && !sr_account_prefix_valid(work->prefix))
-		return sr_ctl_fail_usage(work, "--cosmos-prefix wants 1 to 20 lower-case "
+		return sr_ctl_fail_usage(work, "--cosmos-prefix wants 1 to 16 lower-case "
 					       "letters and digits");
 	return 0;
 }
