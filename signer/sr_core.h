@@ -140,8 +140,8 @@ bool sr_core_idle(struct sr_core *core);
  * begins a new one, and whoever names a session that is open must name its
  * `first`, depth and slot size too (SR_OPENED_SIZES otherwise). A new session
  * starts at request->next, and a resumed one moves up to it: what lies before it
- * has been answered by the agent and is void. When the table is full, the session that has been
- * without a stream for longest makes room.
+ * has been answered by the agent and is void. When the table is full, a session
+ * in clear makes room that is on no stream, the oldest of them.
  *
  * With SR_OPEN_SEALED the session is known by its token alone, and must have been
  * admitted (SR_OPENED_GONE otherwise). Epochs and sizes are judged as above. Its
