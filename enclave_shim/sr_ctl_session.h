@@ -47,8 +47,9 @@ const unsigned char *sr_ctl_session_signer(const struct sr_ctl_session *session)
  * sr_ctl_session_command - have a command obeyed.
  *
  * @result: out; its body is borrowed until the next command.
- * Returns 0: it was done; -EPERM: the signer said why not; another -errno: it is not
- * known whether it was done. With a reason.
+ * Returns 0: it was done; -EPERM: the signer said why not; -EMSGSIZE: it is no command
+ * of its kind, and was not sent; another -errno: it is not known whether it was done. With
+ * a reason.
  */
 SR_WARN_UNUSED int sr_ctl_session_command(struct sr_ctl_session *session,
 					  struct sr_command_result *result, uint32_t kind,

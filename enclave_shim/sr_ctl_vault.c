@@ -175,10 +175,12 @@ int sr_ctl_vault_command(struct sr_ctl_work *work, struct sr_command_result *res
 	if (!ret)
 		return EXIT_DONE;
 	(void)sr_ctl_fail(work, why.text);
-	/* Only the signer's own word says that nothing was done. */
-	if (ret != -EPERM && kind != SR_COMMAND_LIST)
-		return sr_ctl_fail(work, "whether it was done is not known: see key list");
-	return EXIT_FAILED;
+	/* Once it was sent only the signer's own word says that nothing was done. */
+	if (ret == -EPERM || ret == -EMSGSIZE || kind == SR_COMMAND_LIST)
+		return EXIT_FAILED;
+	return sr_ctl_fail(work, kind == SR_COMMAND_MANIFEST ?
+					 "whether it is in force is not known: load it again" :
+					 "whether it was done is not known: see key list");
 }
 
 static int run_list(struct sr_ctl_work *work)

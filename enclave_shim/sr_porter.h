@@ -11,8 +11,8 @@
  * is told, so that it is always there before the first record.
  *
  * When all places are taken, the conversation that has been silent for longest makes
- * room, but never an operator's that was obeyed: connections that only hold places keep
- * none out.
+ * room, but never an operator's that was or is being obeyed: connections that only hold
+ * places keep none out.
  */
 #ifndef SR_PORTER_H
 #define SR_PORTER_H

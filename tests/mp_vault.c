@@ -243,7 +243,13 @@ static void trust_another(bool own_root)
 
 static void who_is_not_obeyed(void)
 {
+	char empty[400];
+
 	start(false);
+	path_of(empty, "empty");
+	write_text(empty, "", false);
+	expect_refused(CTL("manifest", "load", WHERE, empty), "this is too long, or empty");
+	MP_CHECK(!says("not known"), "what was not sent was not done");
 	expect_refused(CTL("key", "list", WHERE, "--operator", files[ADA]),
 		       "signed by 1 of the 2 operators");
 	expect_refused(CTL("key", "list", WHERE, "--operator", files[ADA], "--operator",
