@@ -1,24 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_message.h"
 
+static const char *const policy_names[] = {
+	[SR_POLICY_NONE] = "none",
+	[SR_POLICY_UNKNOWN_KEY] = "UNKNOWN_KEY",
+	[SR_POLICY_TYPE_NOT_PERMITTED] = "TYPE_NOT_PERMITTED",
+	[SR_POLICY_KEY_LOCKED] = "KEY_LOCKED",
+	[SR_POLICY_DRY] = "DRY",
+	[SR_POLICY_GAP] = "GAP",
+	[SR_POLICY_KEY_HELD] = "KEY_HELD",
+	[SR_POLICY_ACTION] = "ACTION",
+	[SR_POLICY_KILLED] = "KILLED",
+	[SR_POLICY_LEASE] = "LEASE",
+	[SR_POLICY_NETWORK] = "NETWORK",
+	[SR_POLICY_CHAIN] = "CHAIN",
+	[SR_POLICY_CONTRACT] = "CONTRACT",
+	[SR_POLICY_ACCOUNT] = "ACCOUNT",
+	[SR_POLICY_DESTINATION] = "DESTINATION",
+	[SR_POLICY_FEE] = "FEE",
+	[SR_POLICY_VALUE] = "VALUE",
+	[SR_POLICY_ASSET] = "ASSET",
+	[SR_POLICY_LEVERAGE] = "LEVERAGE",
+	[SR_POLICY_DECIMALS] = "DECIMALS",
+	[SR_POLICY_REDUCE_ONLY] = "REDUCE_ONLY",
+	[SR_POLICY_SIZE] = "SIZE",
+	[SR_POLICY_MARKET_ORDER] = "MARKET_ORDER",
+	[SR_POLICY_PRICE_BAND] = "PRICE_BAND",
+	[SR_POLICY_VENUE_RULES] = "VENUE_RULES",
+	[SR_POLICY_NOTIONAL] = "NOTIONAL",
+	[SR_POLICY_EXPIRY] = "EXPIRY",
+	[SR_POLICY_VENUE_NONCE] = "VENUE_NONCE",
+	[SR_POLICY_CLOCK] = "CLOCK",
+	[SR_POLICY_SESSION_RATE] = "SESSION_RATE",
+	[SR_POLICY_KEY_RATE] = "KEY_RATE",
+	[SR_POLICY_WINDOW] = "WINDOW",
+	[SR_POLICY_EXPOSURE] = "EXPOSURE",
+};
+
 const char *sr_policy_name(uint32_t policy)
 {
-	switch (policy) {
-	case SR_POLICY_NONE:
-		return "none";
-	case SR_POLICY_UNKNOWN_KEY:
-		return "UNKNOWN_KEY";
-	case SR_POLICY_TYPE_NOT_PERMITTED:
-		return "TYPE_NOT_PERMITTED";
-	case SR_POLICY_KEY_LOCKED:
-		return "KEY_LOCKED";
-	case SR_POLICY_DRY:
-		return "DRY";
-	case SR_POLICY_GAP:
-		return "GAP";
-	case SR_POLICY_KEY_HELD:
-		return "KEY_HELD";
-	default:
-		return "unassigned policy code";
-	}
+	return policy < sizeof policy_names / sizeof policy_names[0] ? policy_names[policy] :
+								       "unassigned policy code";
 }

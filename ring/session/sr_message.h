@@ -71,6 +71,34 @@ enum sr_policy {
 	SR_POLICY_DRY = 4,                /* no presignature, and the key takes no other nonce */
 	SR_POLICY_GAP = 5,                /* the session is strict, and a number was skipped */
 	SR_POLICY_KEY_HELD = 6,           /* the operators have locked the key */
+
+	/* Of typed orders, in the order of the checks (docs/policy.md). */
+	SR_POLICY_ACTION = 7,         /* the key may not do this at this venue */
+	SR_POLICY_KILLED = 8,         /* the operators let cancels pass, and nothing else */
+	SR_POLICY_LEASE = 9,          /* their lease has run out: the same */
+	SR_POLICY_NETWORK = 10,       /* mainnet, or testnet, is not listed */
+	SR_POLICY_CHAIN = 11,         /* nor is the chain id */
+	SR_POLICY_CONTRACT = 12,      /* nor the contract */
+	SR_POLICY_ACCOUNT = 13,       /* nor the account for which it trades */
+	SR_POLICY_DESTINATION = 14,   /* nor where it goes */
+	SR_POLICY_FEE = 15,           /* who takes a fee is not listed, or it is too high */
+	SR_POLICY_VALUE = 16,         /* more is moved than may be */
+	SR_POLICY_ASSET = 17,         /* the asset is not listed */
+	SR_POLICY_LEVERAGE = 18,      /* more leverage than the asset may have */
+	SR_POLICY_DECIMALS = 19,      /* the manifest has to say the asset's decimals */
+	SR_POLICY_REDUCE_ONLY = 20,   /* the order might open a position */
+	SR_POLICY_SIZE = 21,          /* too large, or 0 */
+	SR_POLICY_MARKET_ORDER = 22,  /* its price binds nobody */
+	SR_POLICY_PRICE_BAND = 23,    /* out of the asset's band */
+	SR_POLICY_VENUE_RULES = 24,   /* the venue would refuse price or size */
+	SR_POLICY_NOTIONAL = 25,      /* too much for one order, or not known */
+	SR_POLICY_EXPIRY = 26,        /* expired, too far ahead, or never */
+	SR_POLICY_VENUE_NONCE = 27,   /* not above the last one, or the wrong side gave it */
+	SR_POLICY_CLOCK = 28,         /* it would lead the clock too far, or there is no clock */
+	SR_POLICY_SESSION_RATE = 29,  /* the session has no tokens left */
+	SR_POLICY_KEY_RATE = 30,      /* nor has the key */
+	SR_POLICY_WINDOW = 31,        /* too much was signed within the window */
+	SR_POLICY_EXPOSURE = 32,      /* too much is signed and has not expired */
 };
 
 /* Kind of the 64 signature bytes. */
