@@ -1,209 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_manifest.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-#include "sr_digits.h"
+#include "sr_json.h"
+#include "sr_manifest_policy.h"
 #include "sr_type.h"
 
 #define FORMAT 1u
-#define STRING_BYTES_MAX 80u
 
 /* With the zero byte. */
 static const char label[] = "sigring manifest";
 
 /* Where the parser is. */
 struct parse {
-	const char *text;
-	size_t bytes;
-	size_t at;
 	struct sr_manifest *manifest;
 	size_t names_at[SR_MANIFEST_KEYS_MAX]; /* of a key's identities; 0: it has none */
-	struct sr_reason *why;
 };
 
-/* A string of the text, checked for what may stand in one. */
-struct string {
-	const char *data;
-	size_t bytes;
-};
-
-__attribute__((format(printf, 2, 3))) static int fail(const struct parse *p, const char *format,
-						      ...)
+static struct parse *parse_of(const struct sr_json *json)
 {
-	char text[sizeof p->why->text];
-	unsigned int line = 1;
-	va_list args;
-
-	for (size_t i = 0; i < p->at && i < p->bytes; i++)
-		line += p->text[i] == '\n';
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	return sr_reason_set(p->why, -EBADMSG, "manifest, line %u: %.200s", line, text);
+	return json->context;
 }
 
-/* ---- JSON, as much of it as a manifest has ---- */
-
-static void skip_space(struct parse *p)
+static struct sr_manifest *manifest_of(const struct sr_json *json)
 {
-	while (p->at < p->bytes && memchr(" \t\r\n", p->text[p->at], 4))
-		p->at++;
+	return parse_of(json)->manifest;
 }
 
-static bool take(struct parse *p, char c)
+/* Of the key that is being read. */
+static struct sr_policy_rules *rules_of(const struct sr_json *json)
 {
-	skip_space(p);
-	if (p->at == p->bytes || p->text[p->at] != c)
-		return false;
-	p->at++;
-	return true;
-}
+	struct sr_manifest *manifest = manifest_of(json);
 
-static int take_string(struct parse *p, struct string *s)
-{
-	if (!take(p, '"'))
-		return fail(p, "a string in \" is expected");
-
-	s->data = p->text + p->at;
-	for (s->bytes = 0; p->at < p->bytes; s->bytes++, p->at++) {
-		unsigned char c = (unsigned char)p->text[p->at];
-
-		if (c == '"') {
-			p->at++;
-			return 0;
-		}
-		if (c < 0x20 || c > 0x7e || c == '\\')
-			return fail(p, "a string is printable ASCII, without a backslash");
-		if (s->bytes == STRING_BYTES_MAX)
-			return fail(p, "a string is longer than %u bytes", STRING_BYTES_MAX);
-	}
-	return fail(p, "the text ends within a string");
-}
-
-static int take_number(struct parse *p, uint64_t *value, uint64_t min, uint64_t max)
-{
-	uint64_t v = 0;
-	size_t begin, digits;
-
-	skip_space(p);
-	begin = p->at;
-	while (p->at < p->bytes && p->text[p->at] >= '0' && p->text[p->at] <= '9' &&
-	       p->at - begin < 17)
-		v = 10 * v + (uint64_t)(p->text[p->at++] - '0');
-	digits = p->at - begin;
-
-	/* No other program may read 7e2, 7.5 or 07 as something else. */
-	if (digits == 0 || (digits > 1 && p->text[begin] == '0') || v < min || v > max ||
-	    (p->at < p->bytes && !memchr(" \t\r\n,]}", p->text[p->at], 7)))
-		return fail(p, "a decimal integer from %llu to %llu is expected, digits alone",
-			    (unsigned long long)min, (unsigned long long)max);
-	*value = v;
-	return 0;
-}
-
-/* [ item, ... ], each item to @to. */
-static int take_array(struct parse *p, int (*item)(struct parse *p, void *to), void *to)
-{
-	int ret;
-
-	if (!take(p, '['))
-		return fail(p, "a list in [ ] is expected");
-	if (take(p, ']'))
-		return 0;
-	do {
-		ret = item(p, to);
-		if (ret)
-			return ret;
-	} while (take(p, ','));
-	return take(p, ']') ? 0 : fail(p, "a comma or ] is expected");
-}
-
-struct field {
-	const char *name;
-	int (*take)(struct parse *p, void *to);
-	bool required;
-};
-
-#define FIELDS(table) table, sizeof(table) / sizeof(table)[0]
-
-static int take_field(struct parse *p, const struct field *fields, size_t count, uint32_t *met,
-		      void *to)
-{
-	struct string name;
-	int ret = take_string(p, &name);
-
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < count; i++) {
-		if (strlen(fields[i].name) != name.bytes ||
-		    memcmp(fields[i].name, name.data, name.bytes) != 0)
-			continue;
-		if (*met & (1u << i))
-			return fail(p, "field \"%s\" is repeated", fields[i].name);
-		*met |= 1u << i;
-		if (!take(p, ':'))
-			return fail(p, "a colon is expected behind \"%s\"", fields[i].name);
-		return fields[i].take(p, to);
-	}
-	return fail(p, "field \"%.*s\" is not known here", (int)name.bytes, name.data);
-}
-
-/* { "field": ..., ... }, in any order. */
-static int take_object(struct parse *p, const struct field *fields, size_t count, void *to)
-{
-	uint32_t met = 0;
-	int ret;
-
-	if (!take(p, '{'))
-		return fail(p, "an object in { } is expected");
-	if (!take(p, '}')) {
-		do {
-			ret = take_field(p, fields, count, &met, to);
-			if (ret)
-				return ret;
-		} while (take(p, ','));
-		if (!take(p, '}'))
-			return fail(p, "a comma or } is expected");
-	}
-	for (size_t i = 0; i < count; i++)
-		if (fields[i].required && !(met & (1u << i)))
-			return fail(p, "field \"%s\" is missing", fields[i].name);
-	return 0;
-}
-
-static int take_digits(struct parse *p, unsigned char *out, size_t bytes)
-{
-	struct string s;
-	int ret = take_string(p, &s);
-
-	if (ret)
-		return ret;
-	if (s.bytes != 2 * bytes || sr_digits_get(out, s.data, bytes))
-		return fail(p, "%zu hexadecimal digits, lower case, are expected", 2 * bytes);
-	return 0;
+	return &manifest->policy.rules[manifest->key_count];
 }
 
 /* ---- identities ---- */
 
-static int take_name(struct parse *p, struct string *name)
+static int take_name(struct sr_json *json, struct sr_json_string *name)
 {
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				       "0123456789._-";
-	int ret = take_string(p, name);
+	int ret = sr_json_string(json, name);
 
 	if (ret)
 		return ret;
 	if (name->bytes == 0 || name->bytes > SR_MANIFEST_NAME_MAX)
-		return fail(p, "a name has 1 to %u characters", SR_MANIFEST_NAME_MAX);
+		return sr_json_fail(json, "a name has 1 to %u characters", SR_MANIFEST_NAME_MAX);
 	for (size_t i = 0; i < name->bytes; i++)
 		if (!memchr(alphabet, name->data[i], sizeof alphabet - 1))
-			return fail(p, "a name has letters, digits, '.', '_' and '-'");
+			return sr_json_fail(json, "a name has letters, digits, '.', '_' and '-'");
 	return 0;
 }
 
-static int find_name(const struct sr_manifest *manifest, const struct string *name)
+static int find_name(const struct sr_manifest *manifest, const struct sr_json_string *name)
 {
 	for (uint32_t i = 0; i < manifest->identity_count; i++)
 		if (strlen(manifest->identities[i].name) == name->bytes &&
@@ -212,35 +61,35 @@ static int find_name(const struct sr_manifest *manifest, const struct string *na
 	return -ENOENT;
 }
 
-static int identity_name(struct parse *p, void *to)
+static int identity_name(struct sr_json *json, void *to)
 {
 	struct sr_manifest_identity *identity = to;
-	struct string name;
-	int ret = take_name(p, &name);
+	struct sr_json_string name;
+	int ret = take_name(json, &name);
 
 	if (ret)
 		return ret;
-	if (find_name(p->manifest, &name) >= 0)
-		return fail(p, "identity \"%.*s\" is there already", (int)name.bytes, name.data);
+	if (find_name(manifest_of(json), &name) >= 0)
+		return sr_json_fail(json, "identity \"%.*s\" is there already", (int)name.bytes, name.data);
 	memcpy(identity->name, name.data, name.bytes);
 	return 0;
 }
 
-static int identity_pub(struct parse *p, void *to)
+static int identity_pub(struct sr_json *json, void *to)
 {
 	struct sr_manifest_identity *identity = to;
-	int ret = take_digits(p, identity->pub, sizeof identity->pub);
+	int ret = sr_json_digits(json, identity->pub, sizeof identity->pub);
 
 	if (ret)
 		return ret;
-	if (sr_manifest_identity_find(p->manifest, identity->pub) >= 0)
-		return fail(p, "this key is another identity's already");
+	if (sr_manifest_identity_find(manifest_of(json), identity->pub) >= 0)
+		return sr_json_fail(json, "this key is another identity's already");
 	return 0;
 }
 
-static int take_identity(struct parse *p, void *to)
+static int take_identity(struct sr_json *json, void *to)
 {
-	static const struct field fields[] = {
+	static const struct sr_json_field fields[] = {
 		{ "name", identity_name, true },
 		{ "public_key", identity_pub, true },
 	};
@@ -248,8 +97,8 @@ static int take_identity(struct parse *p, void *to)
 	int ret;
 
 	if (manifest->identity_count == SR_MANIFEST_IDENTITIES_MAX)
-		return fail(p, "more than %u identities", SR_MANIFEST_IDENTITIES_MAX);
-	ret = take_object(p, FIELDS(fields), &manifest->identities[manifest->identity_count]);
+		return sr_json_fail(json, "more than %u identities", SR_MANIFEST_IDENTITIES_MAX);
+	ret = sr_json_object(json, SR_JSON_FIELDS(fields), &manifest->identities[manifest->identity_count]);
 	if (!ret)
 		manifest->identity_count++;
 	return ret;
@@ -257,222 +106,253 @@ static int take_identity(struct parse *p, void *to)
 
 /* ---- keys ---- */
 
-static int key_id(struct parse *p, void *to)
+static int key_id(struct sr_json *json, void *to)
 {
 	struct sr_manifest_key *key = to;
 	uint64_t id;
-	int ret = take_number(p, &id, 1, UINT32_MAX);
+	int ret = sr_json_number(json, &id, 1, UINT32_MAX);
 
 	if (ret)
 		return ret;
-	if (sr_manifest_key_find(p->manifest, (uint32_t)id) >= 0)
-		return fail(p, "key %u is there already", (uint32_t)id);
+	if (sr_manifest_key_find(manifest_of(json), (uint32_t)id) >= 0)
+		return sr_json_fail(json, "key %u is there already", (uint32_t)id);
 	key->id = (uint32_t)id;
 	return 0;
 }
 
 /* One key under two ids would have two policies. */
-static int key_pubkey(struct parse *p, void *to)
+static int key_pubkey(struct sr_json *json, void *to)
 {
 	struct sr_manifest_key *key = to;
-	int ret = take_digits(p, key->pubkey, sizeof key->pubkey);
+	int ret = sr_json_digits(json, key->pubkey, sizeof key->pubkey);
 
 	if (ret)
 		return ret;
 	if (key->pubkey[0] != 0x02 && key->pubkey[0] != 0x03)
-		return fail(p, "a compressed public key begins with 02 or 03");
-	for (uint32_t i = 0; i < p->manifest->key_count; i++)
-		if (p->manifest->keys[i].has_pubkey &&
-		    !memcmp(p->manifest->keys[i].pubkey, key->pubkey, sizeof key->pubkey))
-			return fail(p, "this is the public key of key %u already",
-				    p->manifest->keys[i].id);
+		return sr_json_fail(json, "a compressed public key begins with 02 or 03");
+	for (uint32_t i = 0; i < manifest_of(json)->key_count; i++)
+		if (manifest_of(json)->keys[i].has_pubkey &&
+		    !memcmp(manifest_of(json)->keys[i].pubkey, key->pubkey, sizeof key->pubkey))
+			return sr_json_fail(json, "this is the public key of key %u already",
+				    manifest_of(json)->keys[i].id);
 	key->has_pubkey = true;
 	return 0;
 }
 
-static int key_nonce(struct parse *p, void *to)
+static int key_nonce(struct sr_json *json, void *to)
 {
 	struct sr_manifest_key *key = to;
-	struct string s;
-	int ret = take_string(p, &s), mode;
+	struct sr_json_string s;
+	int ret = sr_json_string(json, &s), mode;
 
 	if (ret)
 		return ret;
 	mode = sr_nonce_from_name(s.data, s.bytes);
 	if (mode < 0)
-		return fail(p, "nonce wants " SR_NONCE_MODES);
+		return sr_json_fail(json, "nonce wants " SR_NONCE_MODES);
 	key->nonce_mode = (uint32_t)mode;
 	return 0;
 }
 
-static int permit_item(struct parse *p, void *to)
+static int permit_item(struct sr_json *json, void *to)
 {
+	struct sr_policy_rules *rules = rules_of(json);
 	struct sr_manifest_key *key = to;
-	char name[STRING_BYTES_MAX + 1];
-	struct string s;
+	char name[SR_JSON_STRING_BYTES_MAX + 1];
+	struct sr_json_string s;
 	uint32_t type;
-	int ret = take_string(p, &s);
+	int ret = sr_json_string(json, &s);
 
 	if (ret)
 		return ret;
 	memcpy(name, s.data, s.bytes);
 	name[s.bytes] = '\0';
-	type = sr_type_from_name(name);
-	if (type == 0)
-		return fail(p, "there is no type \"%s\" to permit", name);
-	if (key->permissions & (1u << type))
-		return fail(p, "type \"%s\" is repeated", name);
-	key->permissions |= 1u << type;
-	return 0;
+	if (strchr(name, '/')) {
+		ret = sr_manifest_permit(json, rules, name);
+	} else {
+		type = sr_type_from_name(name);
+		if (type == 0)
+			return sr_json_fail(json, "there is no type \"%s\" to permit", name);
+		if (key->permissions & (1u << type))
+			return sr_json_fail(json, "type \"%s\" is repeated", name);
+		key->permissions |= 1u << type;
+	}
+	if (!ret && key->permissions && sr_policy_rules_typed(rules))
+		return sr_json_fail(json, "what signs blindly could sign any typed order: a key "
+					  "has either blind types or typed ones");
+	return ret;
 }
 
-static int key_permit(struct parse *p, void *to)
+static int key_permit(struct sr_json *json, void *to)
 {
-	return take_array(p, permit_item, to);
+	return sr_json_array(json, permit_item, to);
 }
 
 /* Read for its form now, and again when all identities are known. */
-static int name_form(struct parse *p, void *to)
+static int name_form(struct sr_json *json, void *to)
 {
-	struct string name;
+	struct sr_json_string name;
 
 	(void)to;
-	return take_name(p, &name);
+	return take_name(json, &name);
 }
 
-static int key_identities(struct parse *p, void *to)
+static int key_identities(struct sr_json *json, void *to)
 {
-	p->names_at[p->manifest->key_count] = p->at;
-	return take_array(p, name_form, to);
+	parse_of(json)->names_at[manifest_of(json)->key_count] = json->at;
+	return sr_json_array(json, name_form, to);
 }
 
-static int uid_item(struct parse *p, void *to)
+static int uid_item(struct sr_json *json, void *to)
 {
 	struct sr_manifest_key *key = to;
 	uint64_t uid;
 	/* 2^32-1 is no user: it is what chown(2) takes for "leave it". */
-	int ret = take_number(p, &uid, 0, UINT32_MAX - 1);
+	int ret = sr_json_number(json, &uid, 0, UINT32_MAX - 1);
 
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < key->uid_count; i++)
 		if (key->uids[i] == uid)
-			return fail(p, "this uid is repeated");
+			return sr_json_fail(json, "this uid is repeated");
 	if (key->uid_count == SR_KEY_UIDS_MAX)
-		return fail(p, "a key has at most %u unsealed users", SR_KEY_UIDS_MAX);
+		return sr_json_fail(json, "a key has at most %u unsealed users", SR_KEY_UIDS_MAX);
 	key->uids[key->uid_count++] = (uint32_t)uid;
 	return 0;
 }
 
-static int key_uids(struct parse *p, void *to)
+static int key_uids(struct sr_json *json, void *to)
 {
-	return take_array(p, uid_item, to);
+	return sr_json_array(json, uid_item, to);
 }
 
-static int take_key(struct parse *p, void *to)
+static int key_policy(struct sr_json *json, void *to)
 {
-	static const struct field fields[] = {
+	(void)to;
+	return sr_manifest_policy_take(json, &manifest_of(json)->policy, rules_of(json));
+}
+
+static int take_key(struct sr_json *json, void *to)
+{
+	static const struct sr_json_field fields[] = {
 		{ "id", key_id, true },
 		{ "public_key", key_pubkey, false },
 		{ "nonce", key_nonce, false },
 		{ "permit", key_permit, false },
 		{ "identities", key_identities, false },
 		{ "unsealed_uids", key_uids, false },
+		{ "policy", key_policy, false },
 	};
 	struct sr_manifest *manifest = to;
 	struct sr_manifest_key *key;
 	int ret;
 
 	if (manifest->key_count == SR_MANIFEST_KEYS_MAX)
-		return fail(p, "more than %u keys", SR_MANIFEST_KEYS_MAX);
+		return sr_json_fail(json, "more than %u keys", SR_MANIFEST_KEYS_MAX);
 	key = &manifest->keys[manifest->key_count];
 	key->nonce_mode = SR_NONCE_HEDGED;
-	ret = take_object(p, FIELDS(fields), key);
-	if (!ret)
-		manifest->key_count++;
-	return ret;
+	ret = sr_json_object(json, SR_JSON_FIELDS(fields), key);
+	if (ret)
+		return ret;
+	rules_of(json)->key = key->id;
+	manifest->policy.count = ++manifest->key_count;
+	return 0;
 }
 
-static int name_item(struct parse *p, void *to)
+static int name_item(struct sr_json *json, void *to)
 {
 	struct sr_manifest_key *key = to;
-	struct string name;
-	int index, ret = take_name(p, &name);
+	struct sr_json_string name;
+	int index, ret = take_name(json, &name);
 
 	if (ret)
 		return ret;
-	index = find_name(p->manifest, &name);
+	index = find_name(manifest_of(json), &name);
 	if (index < 0)
-		return fail(p, "there is no identity \"%.*s\"", (int)name.bytes, name.data);
+		return sr_json_fail(json, "there is no identity \"%.*s\"", (int)name.bytes, name.data);
 	if (key->identities >> index & 1)
-		return fail(p, "identity \"%.*s\" is repeated", (int)name.bytes, name.data);
+		return sr_json_fail(json, "identity \"%.*s\" is repeated", (int)name.bytes, name.data);
 	key->identities |= UINT64_C(1) << index;
 	return 0;
 }
 
 /* Fields come in any order, so names are looked up behind the last of them. */
-static int resolve_names(struct parse *p)
+static int resolve_names(struct sr_json *json)
 {
+	const size_t *names_at = parse_of(json)->names_at;
 	int ret = 0;
 
-	for (uint32_t i = 0; i < p->manifest->key_count && !ret; i++) {
-		p->at = p->names_at[i];
-		if (p->at)
-			ret = take_array(p, name_item, &p->manifest->keys[i]);
+	for (uint32_t i = 0; i < manifest_of(json)->key_count && !ret; i++) {
+		json->at = names_at[i];
+		if (!json->at)
+			continue;
+		json->depth = 0;
+		sr_json_push(json, "keys", 0);
+		sr_json_push(json, NULL, i);
+		sr_json_push(json, "identities", 0);
+		ret = sr_json_array(json, name_item, &manifest_of(json)->keys[i]);
 	}
 	return ret;
 }
 
 /* ---- the whole ---- */
 
-static int top_format(struct parse *p, void *to)
+static int top_format(struct sr_json *json, void *to)
 {
 	uint64_t format;
 
 	(void)to;
-	return take_number(p, &format, FORMAT, FORMAT);
+	return sr_json_number(json, &format, FORMAT, FORMAT);
 }
 
-static int top_version(struct parse *p, void *to)
+static int top_version(struct sr_json *json, void *to)
 {
 	struct sr_manifest *manifest = to;
 
-	return take_number(p, &manifest->version, 1, SR_MANIFEST_VERSION_MAX);
+	return sr_json_number(json, &manifest->version, 1, SR_MANIFEST_VERSION_MAX);
 }
 
-static int top_identities(struct parse *p, void *to)
+static int top_identities(struct sr_json *json, void *to)
 {
-	return take_array(p, take_identity, to);
+	return sr_json_array(json, take_identity, to);
 }
 
-static int top_keys(struct parse *p, void *to)
+static int top_keys(struct sr_json *json, void *to)
 {
-	return take_array(p, take_key, to);
+	return sr_json_array(json, take_key, to);
 }
 
-int sr_manifest_parse(struct sr_manifest *manifest, const char *text, size_t bytes,
+/* @manifest is zero, and of no use after an error. */
+static int parse_into(struct sr_manifest *manifest, const char *text, size_t bytes,
 		      struct sr_reason *why)
 {
-	static const struct field fields[] = {
+	static const struct sr_json_field fields[] = {
 		{ "sigring_manifest", top_format, true },
 		{ "version", top_version, true },
 		{ "identities", top_identities, false },
 		{ "keys", top_keys, false },
 	};
-	struct sr_manifest parsed = { 0 };
-	struct parse p = { .text = text, .bytes = bytes, .manifest = &parsed, .why = why };
+	struct parse parse = { .manifest = manifest };
+	struct sr_json json = {
+		.text = text, .bytes = bytes, .what = "manifest", .context = &parse, .why = why
+	};
 	int ret;
 
 	if (bytes > SR_MANIFEST_BYTES_MAX)
 		return sr_reason_set(why, -EMSGSIZE, "a manifest has at most %u bytes",
 				     SR_MANIFEST_BYTES_MAX);
-	ret = take_object(&p, FIELDS(fields), &parsed);
-	if (ret)
-		return ret;
-	skip_space(&p);
-	if (p.at != bytes)
-		return fail(&p, "something stands behind the end");
-	ret = resolve_names(&p);
+	ret = sr_json_object(&json, SR_JSON_FIELDS(fields), manifest);
+	if (!ret)
+		ret = sr_json_end(&json);
+	return ret ? ret : resolve_names(&json);
+}
+
+int sr_manifest_parse(struct sr_manifest *manifest, const char *text, size_t bytes,
+		      struct sr_reason *why)
+{
+	struct sr_manifest parsed = { 0 };
+	int ret = parse_into(&parsed, text, bytes, why);
+
 	if (!ret)
 		*manifest = parsed;
 	return ret;
@@ -518,7 +398,7 @@ int sr_manifest_load(struct sr_manifest *manifest, struct sr_hasher *hasher,
 {
 	unsigned char hash[SR_HASH_BYTES];
 	struct sr_envelope envelope;
-	struct sr_manifest next;
+	struct sr_manifest next = { 0 };
 	int ret = sr_envelope_open(&envelope, text, bytes, why);
 
 	if (ret)
@@ -528,7 +408,7 @@ int sr_manifest_load(struct sr_manifest *manifest, struct sr_hasher *hasher,
 	ret = sr_operators_verify(operators, SR_MANIFEST_PURPOSE, hash, envelope.sigs,
 				  envelope.sig_count, why);
 	if (!ret)
-		ret = sr_manifest_parse(&next, envelope.manifest, envelope.manifest_bytes, why);
+		ret = parse_into(&next, envelope.manifest, envelope.manifest_bytes, why);
 	if (ret)
 		return ret;
 

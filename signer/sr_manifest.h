@@ -15,12 +15,16 @@
  *	      "id": 7,                                    1 .. 2^32-1
  *	      "public_key": "66 digits",                  when it is known
  *	      "nonce": "presign",                         SR_NONCE_MODES; hedged
- *	      "permit": ["ecdsa-keccak256"],              names of sr_type.h
+ *	      "permit": ["hyperliquid/order"],            venue and kind of sr_order.h; or
+ *	                                                  blind types, of sr_type.h
  *	      "identities": ["mm-1"],                     whose sessions may use it
- *	      "unsealed_uids": [1000]                     who may without a seal
+ *	      "unsealed_uids": [1000],                    who may without a seal
+ *	      "policy": { ... }                           sr_manifest_policy.h
  *	    }
  *	  ]
  *	}
+ *
+ * A key that signs blindly could sign any typed order, so it has no typed permission.
  *
  * The format, version, names, ids and an identity's key must be there. Everything
  * else may be absent or empty, and then nobody may, or nothing. A field that is not
@@ -47,6 +51,7 @@
 #include "sr_hash.h"
 #include "sr_keyring.h"
 #include "sr_operator.h"
+#include "sr_policy.h"
 #include "sr_reason.h"
 
 #define SR_MANIFEST_VERSION_MAX ((UINT64_C(1) << 53) - 1) /* exact in any JSON reader */
@@ -66,7 +71,7 @@ struct sr_manifest_identity {
 struct sr_manifest_key {
 	uint64_t identities; /* bit i: identity i may use it */
 	uint32_t id;
-	uint32_t permissions; /* bit (1 << type) */
+	uint32_t permissions; /* bit (1 << type) of blind ones; typed ones are in the policy */
 	uint32_t nonce_mode;  /* enum sr_nonce_mode */
 	uint32_t uid_count;
 	uint32_t uids[SR_KEY_UIDS_MAX]; /* whose sessions may use it without a seal */
@@ -82,6 +87,7 @@ struct sr_manifest {
 	uint32_t key_count;
 	struct sr_manifest_identity identities[SR_MANIFEST_IDENTITIES_MAX];
 	struct sr_manifest_key keys[SR_MANIFEST_KEYS_MAX];
+	struct sr_policy_table policy; /* rules[i] are those of keys[i] */
 };
 
 SR_STATIC_ASSERT(SR_MANIFEST_IDENTITIES_MAX <= 64, "a bit for each identity");
@@ -116,7 +122,7 @@ SR_WARN_UNUSED int sr_manifest_parse(struct sr_manifest *manifest, const char *t
  * @version_min: 0: any; a lower version is refused.
  * @text:        an envelope (sr_envelope.h).
  *
- * Uses 24 KiB of the calling thread's stack.
+ * Uses 90 KiB of the calling thread's stack.
  *
  * Returns 0; -EMSGSIZE, -EBADMSG: as sr_envelope_open(), sr_operators_verify() and
  * sr_manifest_parse(); -EACCES: signed by fewer than k; -ESTALE: its version is below

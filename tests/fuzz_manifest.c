@@ -26,7 +26,15 @@ static const char right[] =
 	"  \"identities\": [ { \"name\": \"mm-1\", \"public_key\": \"" PUB "\" } ],\n"
 	"  \"keys\": [ { \"id\": 7, \"public_key\": \"02" PUB "\", \"nonce\": \"presign\",\n"
 	"    \"permit\": [ \"ecdsa-keccak256\", \"bip340\" ], \"identities\": [ \"mm-1\" ],\n"
-	"    \"unsealed_uids\": [ 1000, 0 ] }, { \"id\": 8 } ] }\n";
+	"    \"unsealed_uids\": [ 1000, 0 ] }, { \"id\": 8, \"permit\": [ \"hyperliquid/order\" ],\n"
+	"    \"policy\": { \"networks\": [ \"mainnet\" ], \"chain_ids\": [ 0, 1 ],\n"
+	"      \"accounts\": [ \"0x11\", \"none\" ], \"fee_max\": 5, \"value_max\": \"1.5\",\n"
+	"      \"assets\": [ { \"id\": 1, \"size_max\": \"2.5\", \"price_max\": \"unlimited\",\n"
+	"        \"notional_max\": \"10\", \"tick\": 1, \"spot\": true }, { \"id\": \"0x02\" } ],\n"
+	"      \"expiry_max_ms\": 1000, \"venue_nonce\": \"given\",\n"
+	"      \"rate\": { \"key_per_s\": 2, \"key_burst\": 2, \"session_per_s\": 1,\n"
+	"        \"session_burst\": 1 }, \"window\": { \"seconds\": 1, \"notional_max\": \"1\" },\n"
+	"      \"unexpired_notional_max\": \"3\", \"lease\": false } } ] }\n";
 
 static const char right_envelope[] = "sigring-manifest 1\n"
 				     "signature " PUB " " PUB PUB "\n"
@@ -59,6 +67,34 @@ static void judge_json(const struct sr_manifest *m, const char *text, size_t byt
 	json_decref(root);
 }
 
+static void judge_range(const struct sr_policy_range *range, uint32_t count)
+{
+	require(range->count == 0 || (uint32_t)range->first + range->count <= count, "a list");
+}
+
+static void judge_policy(const struct sr_manifest *m, uint32_t key)
+{
+	const struct sr_policy_table *table = &m->policy;
+	const struct sr_policy_rules *r = &table->rules[key];
+	bool typed = false;
+
+	for (uint32_t i = 0; i < SR_POLICY_VENUES_MAX; i++)
+		typed |= r->kinds[i] != 0;
+	require(!typed || m->keys[key].permissions == 0, "blind and typed");
+	require(r->key == m->keys[key].id, "rules of another key");
+	require(r->chain_count <= SR_POLICY_CHAINS_MAX, "chains");
+	judge_range(&r->contracts, table->party_count);
+	judge_range(&r->accounts, table->party_count);
+	judge_range(&r->destinations, table->party_count);
+	judge_range(&r->builders, table->party_count);
+	judge_range(&r->assets, table->asset_count);
+	require(r->session_per_s <= r->key_per_s && r->session_burst <= r->key_burst,
+		"a session above its key");
+	require(r->expiry_ms_max != SR_POLICY_UNLIMITED ||
+			r->unexpired_notional_max == SR_POLICY_UNLIMITED,
+		"what never expires is counted");
+}
+
 static void judge_manifest(const struct sr_manifest *m)
 {
 	require(m->version >= 1 && m->version <= SR_MANIFEST_VERSION_MAX, "a version");
@@ -80,7 +116,14 @@ static void judge_manifest(const struct sr_manifest *m)
 		require(key->uid_count <= SR_KEY_UIDS_MAX, "users");
 		require(m->identity_count == 64 || key->identities >> m->identity_count == 0,
 			"an identity that is not there");
+		judge_policy(m, i);
 	}
+	require(m->policy.count == m->key_count &&
+			m->policy.asset_count <= SR_POLICY_ASSETS_MAX &&
+			m->policy.party_count <= SR_POLICY_PARTIES_MAX,
+		"a table of policies");
+	for (uint32_t i = 0; i < m->policy.party_count; i++)
+		require(m->policy.parties[i].bytes <= SR_PARTY_BYTES, "a party");
 }
 
 static void read_manifest(const char *text, size_t bytes)

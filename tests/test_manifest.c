@@ -727,3 +727,232 @@ Test(manifest, every_changed_byte_of_a_signed_one_is_refused)
 			      "%zu bytes", n);
 	}
 }
+
+/* ---- policies ---- */
+
+#define POLICY(fields) KEY("\"permit\":[\"hyperliquid/order\"],\"policy\":{" fields "}")
+#define ASSET(fields) POLICY("\"assets\":[{\"id\":1," fields "}]")
+
+static const char typed[] =
+	HEAD ",\"keys\":[ { \"id\": 8, \"permit\": [ \"bip340\" ] },\n"
+	"{ \"id\": 7, \"permit\": [ \"hyperliquid/order\", \"ethereum/call\", \"hyperliquid/cancel\" ],\n"
+	"  \"policy\": {\n"
+	"    \"networks\": [ \"testnet\", \"mainnet\" ], \"chain_ids\": [ 0, 137 ],\n"
+	"    \"contracts\": [ \"0xab12\", \"none\" ], \"accounts\": [ \"dydx1abc/0\" ],\n"
+	"    \"destinations\": [ \"0x01\" ], \"builders\": [], \"fee_max\": 12,\n"
+	"    \"value_max\": \"0.25\",\n"
+	"    \"assets\": [ { \"id\": 0, \"size_max\": \"2.50\", \"price_min\": \"0\",\n"
+	"        \"price_max\": \"unlimited\", \"notional_max\": \"1000000.000001\" },\n"
+	"      { \"id\": \"0xa9059cbb\", \"leverage_max\": 10, \"price_decimals\": 38,\n"
+	"        \"size_decimals\": 0, \"tick\": 100, \"spot\": true },\n"
+	"      { \"id\": \"115792089237316195423570985008687907853269984665640564039457584007913129639935\",\n"
+	"        \"size_max\": \"unlimited\" } ],\n"
+	"    \"reduce_only\": false, \"whole_position\": true, \"market_orders\": true,\n"
+	"    \"expiry_max_ms\": 60000, \"block_expiry\": true, \"venue_nonce\": \"either\",\n"
+	"    \"rate\": { \"key_per_s\": 4, \"key_burst\": 3, \"session_per_s\": 2, \"session_burst\": 1 },\n"
+	"    \"window\": { \"seconds\": 3600, \"notional_max\": \"5\" },\n"
+	"    \"unexpired_notional_max\": \"unlimited\", \"lease\": false } } ] }";
+
+Test(manifest, everything_in_a_policy_is_read)
+{
+	const struct sr_policy_table *table = &manifest.policy;
+	const struct sr_policy_rules *r = &table->rules[1];
+	const struct sr_policy_asset *a = table->assets;
+
+	cr_assert_eq(parse_text(typed), 0, "%s", why.text);
+	cr_assert(table->count == 2 && table->asset_count == 3 && table->party_count == 4);
+	cr_assert(table->rules[0].key == 8 && r->key == 7);
+	cr_assert_eq(r->kinds[SR_TYPE_HYPERLIQUID - SR_TYPE_TYPED_MIN],
+		     1u << SR_KIND_ORDER | 1u << SR_KIND_CANCEL);
+	cr_assert_eq(r->kinds[SR_TYPE_ETHEREUM - SR_TYPE_TYPED_MIN], 1u << SR_KIND_CALL);
+	cr_assert(r->mainnet && r->testnet && r->opens && r->whole_position && r->market_orders &&
+		  r->block_expiry && r->unleased);
+	cr_assert(r->chain_count == 2 && r->chains[0] == 0 && r->chains[1] == 137);
+	cr_assert(r->contracts.first == 0 && r->contracts.count == 2 && r->accounts.first == 2 &&
+		  r->accounts.count == 1 && r->destinations.first == 3 &&
+		  r->destinations.count == 1 && r->builders.count == 0);
+	cr_assert(table->parties[0].bytes == 2 && !memcmp(table->parties[0].data, "\xab\x12", 2));
+	cr_assert(table->parties[1].bytes == 0);
+	cr_assert(table->parties[2].bytes == 10 &&
+		  !memcmp(table->parties[2].data, "dydx1abc/0", 10));
+	cr_assert(r->fee_max == 12 && r->value_max == 250000);
+	cr_assert(r->assets.first == 0 && r->assets.count == 3);
+	cr_assert(a[0].size_max.given && a[0].size_max.value == 250 && a[0].size_max.decimals == 2);
+	cr_assert(a[0].price_min.given && a[0].price_min.value == 0);
+	cr_assert(a[0].price_max.given && a[0].price_max.unlimited);
+	cr_assert_eq(a[0].notional_max, 1000000000001);
+	cr_assert(a[0].market.price_decimals == SR_DECIMALS_BY_ASSET &&
+		  a[0].market.size_decimals == SR_DECIMALS_BY_ASSET);
+	cr_assert(a[1].market.asset.words[0] == 0xa9059cbb && a[1].leverage_max == 10 &&
+		  a[1].market.price_decimals == 38 && a[1].market.size_decimals == 0 &&
+		  a[1].market.tick == 100 && a[1].market.spot);
+	cr_assert_not(a[1].size_max.given);
+	for (unsigned int i = 0; i < 4; i++)
+		cr_assert_eq(a[2].market.asset.words[i], UINT64_MAX);
+	cr_assert(r->expiry_ms_max == 60000 && r->nonce == (SR_POLICY_NONCE_GIVEN |
+							    SR_POLICY_NONCE_CHECKED));
+	cr_assert(r->key_per_s == 4 && r->key_burst == 3 && r->session_per_s == 2 &&
+		  r->session_burst == 1);
+	cr_assert(r->window_s == 3600 && r->window_notional_max == 5000000 &&
+		  r->unexpired_notional_max == SR_POLICY_UNLIMITED);
+}
+
+Test(manifest, policy_that_is_missing_or_empty_is_all_zero)
+{
+	static const struct sr_policy_rules none;
+	struct sr_policy_rules rules;
+
+	cr_assert_eq(parse_text(POLICY("")), 0, "%s", why.text);
+	rules = manifest.policy.rules[0];
+	cr_assert(rules.key == 7 && rules.kinds[0] == 1u << SR_KIND_ORDER);
+	rules.key = rules.kinds[0] = 0;
+	cr_assert_eq(memcmp(&rules, &none, sizeof none), 0);
+	cr_assert_eq(parse_text(POLICY("\"networks\":[],\"assets\":[],\"contracts\":[],"
+				       "\"chain_ids\":[],\"reduce_only\":true,\"lease\":true")),
+		     0, "%s", why.text);
+	rules = manifest.policy.rules[0];
+	rules.key = rules.kinds[0] = 0;
+	cr_assert_eq(memcmp(&rules, &none, sizeof none), 0);
+}
+
+Test(manifest, blind_and_typed_permissions_exclude_each_other)
+{
+	static const char words[] = "either blind types or typed ones, at keys[0].permit[1]";
+
+	check_refused(KEY("\"permit\":[\"bip340\",\"hyperliquid/cancel\"]"), words);
+	check_refused(KEY("\"permit\":[\"hyperliquid/cancel\",\"ecdsa-digest\"]"), words);
+	cr_assert_eq(parse_text(KEYS("{\"id\":1,\"permit\":[\"bip340\"]},"
+				     "{\"id\":2,\"permit\":[\"hyperliquid/order\"]}")),
+		     0, "%s", why.text);
+}
+
+Test(manifest, wrong_policy_is_named_by_its_path_and_what_was_expected)
+{
+	static const struct {
+		const char *json, *words;
+	} wrong[] = {
+		{ KEYS("{\"id\":1},{\"id\":2,\"policy\":{\"assets\":[{\"id\":0},\n"
+		       "{\"id\":1,\"size_max\":2}]}}"),
+		  "manifest, line 2: a string in \" is expected, at "
+		  "keys[1].policy.assets[1].size_max" },
+		{ KEY("\"policy\":[]"), "an object in { } is expected, at keys[0].policy" },
+		{ POLICY("\"network\":[]"), "field \"network\" is not known here, at keys[0].policy" },
+		{ POLICY("\"lease\":true,\"lease\":true"), "\"lease\" is repeated" },
+		{ POLICY("\"lease\":1"), "true or false is expected, at keys[0].policy.lease" },
+		{ POLICY("\"lease\":truer"), "true or false is expected" },
+		{ POLICY("\"networks\":[\"main\"]"), "\"mainnet\" or \"testnet\" is expected" },
+		{ POLICY("\"networks\":[\"mainnet\",\"mainnet\"]"),
+		  "repeated, at keys[0].policy.networks[1]" },
+		{ POLICY("\"chain_ids\":[1,2,1]"), "repeated, at keys[0].policy.chain_ids[2]" },
+		{ POLICY("\"chain_ids\":[1,2,3,4,5,6,7,8,9]"), "more than 8 chain ids" },
+		{ POLICY("\"chain_ids\":[\"1\"]"), "a decimal integer" },
+		{ POLICY("\"contracts\":[\"0xABCD\"]"), "in lower case" },
+		{ POLICY("\"contracts\":[\"0xabc\"]"), "at keys[0].policy.contracts[0]" },
+		{ POLICY("\"accounts\":[\"\"]"), "or \"none\" is expected" },
+		{ POLICY("\"accounts\":[\"none\",\"none\"]"), "it is repeated" },
+		{ POLICY("\"accounts\":[\"0x11\",\"0x12\",\"0x11\"]"), "accounts[2]" },
+		{ POLICY("\"fee_max\":0"), "from 1" },
+		{ POLICY("\"fee_max\":\"none\""), "a number or \"unlimited\"" },
+		{ POLICY("\"value_max\":\"1.0000001\""), "at most 6 decimals" },
+		{ POLICY("\"value_max\":\"20000000000000\""), "at keys[0].policy.value_max" },
+		{ POLICY("\"value_max\":\"18446744073709.551615\""), "policy.value_max" },
+		{ POLICY("\"venue_nonce\":\"none\""), "\"given\", \"checked\" or \"either\"" },
+		{ POLICY("\"expiry_max_ms\":0"), "from 1 to 31536000000" },
+		{ POLICY("\"expiry_max_ms\":\"unlimited\""), "has to be \"unlimited\" too" },
+		{ POLICY("\"expiry_max_ms\":\"unlimited\",\"unexpired_notional_max\":\"1\""),
+		  "has to be \"unlimited\" too" },
+		{ POLICY("\"rate\":{\"key_per_s\":1,\"key_burst\":1,\"session_per_s\":1}"),
+		  "\"session_burst\" is missing, at keys[0].policy.rate" },
+		{ POLICY("\"rate\":{\"key_per_s\":1,\"key_burst\":1,\"session_per_s\":2,"
+			 "\"session_burst\":1}"),
+		  "more than its key" },
+		{ POLICY("\"rate\":{\"key_per_s\":1,\"key_burst\":1,\"session_per_s\":1,"
+			 "\"session_burst\":2}"),
+		  "more than its key" },
+		{ POLICY("\"rate\":{\"key_per_s\":1000001}"), "from 1 to 1000000" },
+		{ POLICY("\"window\":{\"seconds\":604801}"), "from 1 to 604800" },
+		{ POLICY("\"window\":{\"seconds\":1}"), "\"notional_max\" is missing" },
+		{ POLICY("\"assets\":[{}]"), "\"id\" is missing, at keys[0].policy.assets[0]" },
+		{ POLICY("\"assets\":[{\"id\":1},{\"id\":\"0x01\"}]"), "there already" },
+		{ POLICY("\"assets\":[{\"id\":\"01\"}]"), "an id below 2^256" },
+		{ POLICY("\"assets\":[{\"id\":\"0x\"}]"), "an id below 2^256" },
+		{ POLICY("\"assets\":[{\"id\":\"1157920892373161954235709850086879078532699846656"
+			 "40564039457584007913129639936\"}]"),
+		  "an id below 2^256" },
+		{ ASSET("\"size_max\":\"1.\""), "an amount such as" },
+		{ ASSET("\"size_max\":\".5\""), "an amount such as" },
+		{ ASSET("\"size_max\":\"-1\""), "an amount such as" },
+		{ ASSET("\"size_max\":\"1e3\""), "an amount such as" },
+		{ ASSET("\"size_max\":\"01\""), "an amount such as" },
+		{ ASSET("\"size_max\":\"1.2.3\""), "an amount such as" },
+		{ ASSET("\"size_max\":\"\""), "an amount such as" },
+		{ ASSET("\"size_max\":\"18446744073709551616\""), "an amount such as" },
+		{ ASSET("\"price_min\":\"unlimited\""),
+		  "an amount such as \"12.5\" is expected, at keys[0].policy.assets[0].price_min" },
+		{ ASSET("\"leverage_max\":1001"), "from 1 to 1000" },
+		{ ASSET("\"size_decimals\":39"), "from 0 to 38" },
+		{ ASSET("\"tick\":0"), "assets[0].tick" },
+		{ KEY("\"permit\":[\"nowhere/order\"]"), "no venue \"nowhere\"" },
+		{ KEY("\"permit\":[\"hyperliquid/none\"]"), "no action \"none\"" },
+		{ KEY("\"permit\":[\"hyperliquid/\"]"), "no action \"\"" },
+		{ KEY("\"permit\":[\"/order\"]"), "no venue \"\"" },
+		{ KEY("\"permit\":[\"hyperliquid/order\",\"hyperliquid/order\"]"), "is repeated" },
+	};
+
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+		check_refused(wrong[i].json, wrong[i].words);
+}
+
+/* Its lists are shared by all keys: no key gets another's. */
+Test(manifest, lists_of_policies_have_bounds)
+{
+	size_t at = (size_t)snprintf(text, sizeof text, HEAD ",\"keys\":[{\"id\":1,"
+				     "\"policy\":{\"accounts\":[");
+
+	for (unsigned int i = 0; i < 128; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s\"a%u\"", i ? "," : "", i);
+	(void)snprintf(text + at, sizeof text - at, "],\"assets\":[{\"id\":1}]}}]}");
+	cr_assert_eq(parse_text(text), 0, "%s", why.text);
+	(void)snprintf(text + at, sizeof text - at, "]}},{\"id\":2,\"policy\":{\"contracts\":["
+						   "\"0x00\"]}}]}");
+	check_refused(text, "more than 128 contracts, accounts, destinations and builders in all "
+			    "keys, at keys[1].policy.contracts[0]");
+
+	at = (size_t)snprintf(text, sizeof text, HEAD ",\"keys\":[{\"id\":1,"
+			      "\"policy\":{\"assets\":[");
+	for (unsigned int i = 0; i < 256; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s{\"id\":%u}", i ? "," : "", i);
+	(void)snprintf(text + at, sizeof text - at, "]}}]}");
+	cr_assert_eq(parse_text(text), 0, "%s", why.text);
+	(void)snprintf(text + at, sizeof text - at, ",{\"id\":256}]}}]}");
+	check_refused(text, "more than 256 assets in all keys, at keys[0].policy.assets[256]");
+}
+
+static void parse_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	size_t bytes;
+
+	cr_assert_not_null(file, "%s", path);
+	bytes = fread(text, 1, sizeof text - 1, file);
+	(void)fclose(file);
+	text[bytes] = '\0';
+	cr_assert_eq(parse_text(text), 0, "%s: %s", path, why.text);
+}
+
+Test(manifest, shipped_examples_are_taken_and_say_what_they_should)
+{
+	const struct sr_policy_rules *r = manifest.policy.rules;
+
+	parse_file("examples/manifest-hyperliquid-mm.json");
+	cr_assert(manifest.key_count == 1 && manifest.policy.asset_count == 1);
+	cr_assert_eq(manifest.keys[0].permissions, 0);
+	cr_assert_eq(r->kinds[0],
+		     1u << SR_KIND_ORDER | 1u << SR_KIND_CANCEL | 1u << SR_KIND_MODIFY);
+	cr_assert(r->mainnet && !r->testnet && r->nonce == SR_POLICY_NONCE_GIVEN);
+	cr_assert_neq(r->unexpired_notional_max, SR_POLICY_UNLIMITED);
+	cr_assert_neq(r->window_notional_max, SR_POLICY_UNLIMITED);
+
+	parse_file("examples/manifest-development.json");
+	cr_assert(manifest.key_count == 2 && !r->mainnet && r->testnet);
+}
