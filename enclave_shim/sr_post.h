@@ -66,14 +66,14 @@ bool sr_post_settled(struct sr_post *post, uint64_t token[2]);
 
 /* The signing thread's end. */
 
+/* sr_post_do - do what has been asked, if anything. */
 void sr_post_do(struct sr_post *post, struct sr_core *core);
 
-/* sr_post_work - do what has been asked, if anything. Two loads when nothing was. */
-static inline void sr_post_work(struct sr_post *post, struct sr_core *core)
+/* sr_post_waits - has anything been asked? Two loads. */
+static inline bool sr_post_waits(const struct sr_post *post)
 {
 	/* Pairs with the release in sr_mailbox_put(). */
-	if (sr_load_relaxed(&post->to.tail) != sr_load_acquire(&post->to.head))
-		sr_post_do(post, core);
+	return sr_load_relaxed(&post->to.tail) != sr_load_acquire(&post->to.head);
 }
 
 /* sr_post_tell - pass on which sessions have settled. */

@@ -11,6 +11,7 @@
 #include "sr_secret.h"
 #include "sr_signer.h"
 #include "sr_signer_options.h"
+#include "sr_timestamp.h"
 
 #define STACK_BYTES (128u * 1024u)
 #define SEED_BYTES 32u
@@ -186,6 +187,19 @@ static int make_porter(struct sr_signer *s, bool pool, struct sr_reason *why)
 			 0;
 }
 
+/* Asked once: from then on the signer's own clock counts. */
+static int set_clock(struct sr_signer *s, struct sr_reason *why)
+{
+	int ret = sr_timestamp_get(&s->evidence, &s->unix_ms);
+
+	if (ret < 0)
+		return sr_reason_set(why, ret, "the security module does not say what time it is: %s",
+				     strerror(-ret));
+	s->clock_ns = sr_now_ns();
+	sr_signer_clock(s);
+	return 0;
+}
+
 static int build(struct sr_signer *s, struct sr_reason *why)
 {
 	const struct sr_signer_config *c = &s->config;
@@ -204,6 +218,8 @@ static int build(struct sr_signer *s, struct sr_reason *why)
 	ret = make_core(s, pool, why);
 	if (ret == 0 && pool)
 		ret = start_pool(s, why);
+	if (ret == 0 && c->operators)
+		ret = set_clock(s, why);
 	if (ret == 0 && c->operators)
 		ret = make_porter(s, pool, why);
 	return ret;

@@ -9,6 +9,7 @@
 #define SR_SIGNER_H
 
 #include "sr_base.h"
+#include "sr_clock.h"
 #include "sr_core.h"
 #include "sr_ground.h"
 #include "sr_host.h"
@@ -69,6 +70,8 @@ struct sr_signer {
 	uint32_t idle_turns;
 	uint64_t refill_after_ns;    /* a batch was thrown away: not before then */
 	uint64_t boot_id[2];         /* random at each start */
+	uint64_t unix_ms;            /* when it was clock_ns, as the security module says */
+	uint64_t clock_ns;
 };
 
 SR_BEGIN_DECLS
@@ -86,6 +89,17 @@ SR_WARN_UNUSED int sr_signer_new(struct sr_signer *signer, const struct sr_signe
 				 struct sr_reason *why);
 void sr_signer_delete(struct sr_signer *signer);
 
+/* sr_signer_clock - tell the core what time it is: the module's, moved on by our own
+ * clock. The host's wall clock is nobody's word here. */
+static inline void sr_signer_clock(struct sr_signer *signer)
+{
+	uint64_t now_ns = sr_now_ns();
+
+	if (signer->unix_ms)
+		sr_core_time(signer->core, now_ns,
+			     signer->unix_ms + (now_ns - signer->clock_ns) / SR_NS_PER_MS);
+}
+
 /*
  * sr_signer_work - what the control thread asks of the signing one. At each turn, and
  * without delay when there is nothing.
@@ -93,7 +107,10 @@ void sr_signer_delete(struct sr_signer *signer);
 static inline void sr_signer_work(struct sr_signer *signer)
 {
 	if (signer->post) {
-		sr_post_work(signer->post, signer->core);
+		if (sr_post_waits(signer->post)) {
+			sr_signer_clock(signer);
+			sr_post_do(signer->post, signer->core);
+		}
 		sr_post_tell(signer->post, signer->core);
 	}
 }
@@ -103,6 +120,7 @@ static inline void sr_signer_work(struct sr_signer *signer)
 SR_WARN_UNUSED static inline int sr_signer_feed(struct sr_signer *signer, struct sr_port *port,
 						const void *data, size_t bytes)
 {
+	sr_signer_clock(signer);
 	sr_signer_work(signer);
 	return sr_port_feed(port, data, bytes);
 }

@@ -1,11 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_answer.h"
 
+#include <stdlib.h>
+
+#include "sr_order.h"
+
+struct sr_desk {
+	struct sr_sign *sign;
+	const struct sr_keyring *keys;
+	struct sr_policy_book *policy;
+	struct sr_order_env env;
+	struct sr_order order;
+	unsigned char body[SR_SUB_BYTES_MAX]; /* of an order whose nonce is filled in */
+};
+
 /* A request after its bounds were checked; the body still lies where it was. */
 struct request {
 	uint32_t key;
+	bool typed;
 	struct sr_sign_request what;
 };
+
+int sr_desk_new(struct sr_desk **desk, struct sr_sign *sign, const struct sr_keyring *keys,
+		struct sr_policy_book *policy)
+{
+	struct sr_desk *d = calloc(1, sizeof *d);
+	int ret;
+
+	if (!d)
+		return -ENOMEM;
+	ret = sr_hasher_new(&d->env.hasher);
+	if (ret) {
+		free(d);
+		return ret;
+	}
+	d->sign = sign;
+	d->keys = keys;
+	d->policy = policy;
+	*desk = d;
+	return 0;
+}
+
+void sr_desk_delete(struct sr_desk *desk)
+{
+	if (!desk)
+		return;
+
+	sr_hasher_delete(desk->env.hasher);
+	free(desk);
+}
 
 static int parse_request(struct request *request, const unsigned char *body, uint32_t slot_bytes)
 {
@@ -13,7 +56,9 @@ static int parse_request(struct request *request, const unsigned char *body, uin
 	uint32_t type = sr_get16(body + SR_REQ_TYPE);
 	uint32_t bytes = sr_get16(body + SR_REQ_BODY_BYTES);
 
-	if (bytes > room || !sr_type_body_valid(type, bytes))
+	request->typed = type >= SR_TYPE_TYPED_MIN;
+	if (bytes > room ||
+	    !(request->typed ? sr_venue_find(type) != NULL : sr_type_body_valid(type, bytes)))
 		return -EINVAL;
 	/* Padding is no channel, and what is signed is all that was sent. */
 	if (!sr_all_zero(body + SR_REQ_BODY + bytes, room - bytes))
@@ -35,22 +80,31 @@ static bool caller_allowed(const struct sr_key_info *info, const struct sr_calle
 	return info->any_uid;
 }
 
+static bool type_permitted(const struct sr_desk *desk, const struct sr_key_info *info,
+			   const struct request *request)
+{
+	if (request->typed)
+		return info->policy &&
+		       sr_policy_permits(desk->policy, info->policy - 1, request->what.type);
+	return info->permissions & (1u << request->what.type);
+}
+
 /* The index of the key that will sign, or the policy code of the denial as a
  * negative number. */
-static int authorise(const struct sr_keyring *keys, const struct request *request,
+static int authorise(const struct sr_desk *desk, const struct request *request,
 		     const struct sr_caller *caller)
 {
-	int key = sr_keyring_find(keys, request->key);
+	int key = sr_keyring_find(desk->keys, request->key);
 	const struct sr_key_info *info;
 
 	if (key < 0)
 		return -SR_POLICY_UNKNOWN_KEY;
 
 	/* One answer for both: who may not use a key does not learn that it is here. */
-	info = sr_keyring_info(keys, (uint32_t)key);
+	info = sr_keyring_info(desk->keys, (uint32_t)key);
 	if (!caller_allowed(info, caller))
 		return -SR_POLICY_UNKNOWN_KEY;
-	if (!(info->permissions & (1u << request->what.type)))
+	if (!type_permitted(desk, info, request))
 		return -SR_POLICY_TYPE_NOT_PERMITTED;
 	if (info->locked)
 		return -SR_POLICY_KEY_LOCKED;
@@ -65,8 +119,71 @@ void sr_answer_deny(struct sr_answer *answer, enum sr_policy policy)
 	answer->policy = (uint16_t)policy;
 }
 
-void sr_answer_make(struct sr_answer *answer, struct sr_sign *sign, const struct sr_keyring *keys,
-		    const struct sr_caller *caller, const unsigned char *body, uint32_t slot_bytes)
+static bool sign(struct sr_answer *answer, struct sr_desk *desk, uint32_t key,
+		 const struct sr_sign_request *what)
+{
+	switch (sr_sign_make(desk->sign, &answer->signature, key, what)) {
+	case 0:
+		answer->status = SR_OK;
+		return true;
+	case -EAGAIN:
+		sr_answer_deny(answer, SR_POLICY_DRY);
+		return false;
+	default:
+		sr_answer_deny(answer, SR_POLICY_KEY_LOCKED);
+		return false;
+	}
+}
+
+/* The request stays as it came, for who compares it with a repeat. A nonce may decide
+ * what a body means, so the whole is judged by its venue again. */
+static int fill_nonce(struct sr_desk *desk, uint64_t nonce)
+{
+	struct sr_order *order = &desk->order;
+
+	memcpy(desk->body, order->body, order->body_bytes);
+	sr_put64(desk->body + SR_ORDER_NONCE, nonce);
+	return sr_order_decode(order, order->view.type, desk->body, order->body_bytes, &desk->env);
+}
+
+static void answer_typed(struct sr_answer *answer, struct sr_desk *desk, uint32_t key,
+			 const struct sr_sign_request *what, struct sr_caller *caller)
+{
+	uint32_t rules = sr_keyring_info(desk->keys, key)->policy - 1;
+	struct sr_policy_verdict verdict;
+	unsigned char digest[SR_DIGEST_BYTES];
+	int ret = sr_order_decode(&desk->order, what->type, what->body, what->body_bytes,
+				  &desk->env);
+
+	if (ret == -EPERM) {
+		sr_answer_deny(answer, SR_POLICY_ACTION);
+		return;
+	}
+	if (ret) {
+		answer->status = SR_BAD_REQUEST;
+		return;
+	}
+	if (sr_policy_judge(desk->policy, &verdict, rules, &desk->order, caller->full_ns)) {
+		sr_answer_deny(answer, verdict.code);
+		return;
+	}
+	if (verdict.nonce_given && fill_nonce(desk, verdict.nonce)) {
+		sr_answer_deny(answer, SR_POLICY_VENUE_NONCE);
+		return;
+	}
+	if (sr_order_digest(digest, &desk->order, &desk->env)) {
+		sr_answer_deny(answer, SR_POLICY_KEY_LOCKED);
+		return;
+	}
+	if (!sign(answer, desk, key,
+		  &(struct sr_sign_request){ SR_ECDSA_DIGEST, sizeof digest, digest }))
+		return;
+	answer->venue_nonce = desk->order.view.nonce;
+	sr_policy_spend(desk->policy, &verdict, &caller->full_ns);
+}
+
+void sr_answer_make(struct sr_answer *answer, struct sr_desk *desk, struct sr_caller *caller,
+		    const unsigned char *body, uint32_t slot_bytes)
 {
 	struct request request;
 	int key;
@@ -75,24 +192,13 @@ void sr_answer_make(struct sr_answer *answer, struct sr_sign *sign, const struct
 		answer->status = SR_BAD_REQUEST;
 		return;
 	}
-
-	key = authorise(keys, &request, caller);
-	if (key < 0) {
+	key = authorise(desk, &request, caller);
+	if (key < 0)
 		sr_answer_deny(answer, (enum sr_policy)-key);
-		return;
-	}
-
-	switch (sr_sign_make(sign, &answer->signature, (uint32_t)key, &request.what)) {
-	case 0:
-		answer->status = SR_OK;
-		break;
-	case -EAGAIN:
-		sr_answer_deny(answer, SR_POLICY_DRY);
-		break;
-	default:
-		sr_answer_deny(answer, SR_POLICY_KEY_LOCKED);
-		break;
-	}
+	else if (request.typed)
+		answer_typed(answer, desk, (uint32_t)key, &request.what, caller);
+	else
+		(void)sign(answer, desk, (uint32_t)key, &request.what);
 }
 
 void sr_answer_put(unsigned char body[SR_CMP_BODY_BYTES], const struct sr_answer *answer,
@@ -102,6 +208,7 @@ void sr_answer_put(unsigned char body[SR_CMP_BODY_BYTES], const struct sr_answer
 	sr_put16(body + SR_REP_POLICY, answer->policy);
 	body[SR_REP_RECID] = answer->signature.recid;
 	body[SR_REP_SIGKIND] = answer->signature.kind;
+	sr_put64(body + SR_REP_NONCE, answer->venue_nonce);
 	sr_put64(body + SR_REP_ACCEPTED, accepted);
 	memcpy(body + SR_REP_SIG, answer->signature.bytes, SR_SIG_BYTES);
 }

@@ -54,6 +54,10 @@ int sr_core_new(struct sr_core **core, const struct sr_core_config *config)
 
 	ret = sr_sign_new(&c->sign, &config->sign);
 	if (!ret)
+		ret = sr_policy_book_new(&c->policy);
+	if (!ret)
+		ret = sr_desk_new(&c->desk, c->sign, c->keys, c->policy);
+	if (!ret)
 		ret = start_sessions(c);
 	if (ret) {
 		sr_core_delete(c);
@@ -71,6 +75,8 @@ void sr_core_delete(struct sr_core *core)
 	sr_core_sealed_stop(core);
 	free(core->sessions);
 	sr_ledgers_delete(core->ledgers);
+	sr_desk_delete(core->desk);
+	sr_policy_book_delete(core->policy);
 	sr_sign_delete(core->sign);
 	free(core);
 }
@@ -302,6 +308,11 @@ struct sr_pool *sr_core_pool(const struct sr_core *core)
 bool sr_core_idle(struct sr_core *core)
 {
 	return sr_core_sealed_idle(core) || sr_sign_idle(core->sign);
+}
+
+void sr_core_time(struct sr_core *core, uint64_t now_ns, uint64_t unix_ms)
+{
+	sr_policy_time(core->policy, now_ns, unix_ms);
 }
 
 void sr_core_stats_get(const struct sr_core *core, struct sr_core_stats *stats)

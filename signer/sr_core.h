@@ -130,6 +130,14 @@ bool sr_core_settled(struct sr_core *core, uint64_t token[2]);
 bool sr_core_idle(struct sr_core *core);
 
 /*
+ * sr_core_time - what time it is, for policies: see sr_policy_time().
+ *
+ * The core has no clock. Whoever owns it says the time before tasks and before records
+ * that came; until the first time no typed order is signed.
+ */
+void sr_core_time(struct sr_core *core, uint64_t now_ns, uint64_t unix_ms);
+
+/*
  * sr_core_open - begin or resume a session in clear, or put a sealed one on a stream.
  *
  * @session: out, its number, on SR_OPENED_OK.

@@ -12,6 +12,8 @@ static uint32_t identity_now(const struct sr_rights *rights, uint32_t before)
 static void obey(struct sr_core *core, const struct sr_rights *rights)
 {
 	core->rights = *rights;
+	core->rights.policy = NULL; /* goes with the task, and the book has its own */
+	sr_policy_obey(core->policy, rights->policy);
 	sr_keyring_obey(core->keys, rights);
 	for (uint32_t i = 0; i < core->sessions_count; i++) {
 		struct sr_core_session *s = &core->sessions[i];

@@ -37,6 +37,7 @@ struct sr_key_info {
 	uint32_t id;          /* 1 .. 2^32-1, chosen by the operator */
 	uint32_t permissions; /* bit (1 << type) for each blind type allowed */
 	uint32_t nonce_mode;  /* enum sr_nonce_mode */
+	uint32_t policy;      /* one more than the index of its rules; 0: nothing typed */
 	uint32_t uid_count;
 	uint32_t uids[SR_KEY_UIDS_MAX]; /* users whose sessions may use it */
 	bool any_uid;         /* every user that the agent admits */

@@ -24,18 +24,21 @@ struct sr_rights {
 						   SR_IDENTITY_GONE */
 	uint32_t key_count;
 	struct sr_manifest_key keys[SR_MANIFEST_KEYS_MAX];
+	const struct sr_policy_table *policy; /* borrowed from the manifest; rules[i] are those
+						 of keys[i] */
 };
 
 SR_BEGIN_DECLS
 
-/* sr_rights_make - of the step from @before, zeroed when nothing was in force. */
+/* sr_rights_make - of the step from @before, zeroed when nothing was in force. @now keeps
+ * its policy where it is until the signing thread has obeyed. */
 void sr_rights_make(struct sr_rights *rights, const struct sr_manifest *before,
 		    const struct sr_manifest *now);
 
 /*
  * sr_rights_apply - what a key may do from now on.
  *
- * @info: its id and public key are read; permissions, nonce mode, users and
+ * @info: its id and public key are read; permissions, nonce mode, policy, users and
  *        identities are set. A manifest that names another public key for the id
  *        means another key: this one is allowed nothing.
  */
