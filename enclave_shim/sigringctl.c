@@ -6,6 +6,7 @@
 #include "sr_ctl_key.h"
 #include "sr_ctl_manifest.h"
 #include "sr_ctl_operator.h"
+#include "sr_ctl_policy.h"
 #include "sr_ctl_status.h"
 #include "sr_version.h"
 
@@ -19,6 +20,7 @@ static const struct {
 	{ "operator", "key pairs of those who sign manifests and commands", sr_ctl_operator },
 	{ "identity", "key pairs of traders, and of recipients of sealed keys", sr_ctl_identity },
 	{ "manifest", "sign a manifest, show it, would a signer take it? bring it to one", sr_ctl_manifest },
+	{ "policy", "what would a signer with a manifest say to these orders? offline", sr_ctl_policy },
 	{ "attest", "print and judge an attestation document", sr_ctl_attest },
 };
 

@@ -208,10 +208,27 @@ static void print_version(FILE *to, const char *label, const struct sr_manifest 
 	fprintf(to, "\n");
 }
 
+/* Returns whether there is anything. What limits it is read in the JSON. */
+static bool print_typed(const struct sr_policy_rules *rules)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < SR_POLICY_VENUES_MAX; i++)
+		for (uint32_t kind = 1; rules->kinds[i] >> kind; kind++) {
+			if (!(rules->kinds[i] >> kind & 1))
+				continue;
+			printf(" %s/%s", sr_venue_find(SR_TYPE_TYPED_MIN + i)->name,
+			       sr_kind_name(kind));
+			any = true;
+		}
+	return any;
+}
+
 static void print_key(const struct sr_manifest *manifest, uint32_t index)
 {
 	const struct sr_manifest_key *key = &manifest->keys[index];
 	uint32_t i;
+	bool typed;
 
 	printf("\nkey         %u\npublic key  ", key->id);
 	if (key->has_pubkey)
@@ -222,7 +239,8 @@ static void print_key(const struct sr_manifest *manifest, uint32_t index)
 	for (i = 1; i <= SR_TYPE_BLIND_MAX; i++)
 		if (key->permissions & (1u << i))
 			printf(" %s", sr_type_name(i));
-	printf("%s\nidentities ", key->permissions ? "" : " nothing");
+	typed = print_typed(&manifest->policy.rules[index]);
+	printf("%s\nidentities ", key->permissions || typed ? "" : " nothing");
 	for (i = 0; i < manifest->identity_count; i++)
 		if (sr_manifest_allows(manifest, index, i))
 			printf(" %s", manifest->identities[i].name);

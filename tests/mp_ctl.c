@@ -5,6 +5,8 @@
 #include "mp_common.h"
 #include "sr_ctl_manifest.h"
 #include "sr_ctl_operator.h"
+#include "sr_ctl_policy.h"
+#include "sr_hl_body.h"
 #include "sr_secret.h"
 
 #define JSON(version)                                                                         \
@@ -29,7 +31,8 @@ static void begin(void)
 /* As the program would do it, in a process of its own; what it says goes to `out`. */
 static int run(const char *const *words)
 {
-	int (*command)(int argc, char **argv) = !strcmp(words[0], "manifest") ? sr_ctl_manifest :
+	int (*command)(int argc, char **argv) = !strcmp(words[0], "policy")   ? sr_ctl_policy :
+						!strcmp(words[0], "manifest") ? sr_ctl_manifest :
 						!strcmp(words[0], "operator") ? sr_ctl_operator :
 										sr_ctl_identity;
 	char *argv[20] = { NULL };
@@ -327,12 +330,140 @@ static void check_knows_what_is_in_force(void)
 	SAYS("below the minimum, 9");
 }
 
-static void called_wrongly_says_so_with_exit_code_2(void)
+/* ---- policy ---- */
+
+#define TYPED                                                                               \
+	"{\"sigring_manifest\":1,\"version\":1,\"keys\":[{\"id\":7,\"permit\":"           \
+	"[\"hyperliquid/order\"],\"policy\":{\"networks\":[\"mainnet\"],\"assets\":[{"  \
+	"\"id\":1,\"size_decimals\":4,\"size_max\":\"2\",\"price_min\":\"90\","         \
+	"\"price_max\":\"110\",\"notional_max\":\"1000\"}],\"reduce_only\":false,"        \
+	"\"expiry_max_ms\":\"unlimited\",\"venue_nonce\":\"given\",\"rate\":{"          \
+	"\"key_per_s\":1,\"key_burst\":2,\"session_per_s\":1,\"session_burst\":2},"        \
+	"\"window\":{\"seconds\":60,\"notional_max\":\"300\"},"                         \
+	"\"unexpired_notional_max\":\"unlimited\",\"lease\":true}}]}"
+
+static void put_order(FILE *file, unsigned int key, uint64_t price, uint64_t time_ms)
 {
-	static const char *const nouns[] = { "operator", "identity", "manifest" };
+	const struct sr_hl_head head = { 0 };
+	const struct sr_hl_order order = {
+		.asset = 1, .flags = SR_HL_BUY, .tif = SR_HL_GTC, .price = price * 100000000u,
+		.size = 100000000u
+	};
+	unsigned char body[512];
+	int bytes = sr_hl_order_put(body, sizeof body, &head, &order, 1);
+
+	MP_CHECK(bytes > 0, "a body");
+	fprintf(file, "{\"key\":%u,\"type\":\"hyperliquid\",\"time_ms\":%llu,\"body\":\"", key,
+		(unsigned long long)time_ms);
+	for (int i = 0; i < bytes; i++)
+		fprintf(file, "%02x", body[i]);
+	fprintf(file, "\"}\n");
+}
+
+static void put_orders(void)
+{
+	const uint64_t t = 1700000000000;
+	FILE *file = fopen("orders", "w");
+
+	MP_CHECK(file, "orders");
+	put_order(file, 7, 100, t);
+	put_order(file, 7, 111, t + 1);
+	put_order(file, 8, 100, t + 2);
+	put_order(file, 7, 101, t + 3);
+	fprintf(file, "\n");
+	put_order(file, 7, 100, t + 4);
+	fprintf(file, "{\"key\":7,\"type\":\"hyperliquid\",\"body\":\"00\",\"time_ms\":%llu}\n",
+		(unsigned long long)t + 5);
+	fprintf(file, "{\"key\":7,\"type\":\"dydx\",\"body\":\"\",\"time_ms\":%llu}\n",
+		(unsigned long long)t + 6);
+	put_order(file, 7, 100, t + 5000);
+	put_order(file, 7, 100, t + 65000);
+	MP_EQ(fclose(file), 0, "orders");
+}
+
+static void policy_says_what_a_signer_would(void)
+{
+	begin();
+	put_file("m.json", TYPED);
+	put_orders();
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("1: key 7 hyperliquid: OK nonce 1700000000000 given notional 100.000000\n"
+	     "2: key 7 hyperliquid: DENIED 23 PRICE_BAND: not within the asset's price_min and "
+	     "price_max\n"
+	     "3: key 8 hyperliquid: DENIED 1 UNKNOWN_KEY: the manifest has no such key\n"
+	     "4: key 7 hyperliquid: OK nonce 1700000000003 given notional 101.000000\n"
+	     "6: key 7 hyperliquid: DENIED 29 SESSION_RATE: the session has no tokens left: rate\n"
+	     "7: key 7 hyperliquid: BAD_REQUEST: this is no body of hyperliquid\n"
+	     "8: key 7 dydx: DENIED 2 TYPE_NOT_PERMITTED: permit has no action of this venue\n"
+	     "9: key 7 hyperliquid: DENIED 31 WINDOW: more than window allows was signed in it\n"
+	     "10: key 7 hyperliquid: OK nonce 1700000065000 given notional 100.000000\n"
+	     "3 allowed, 6 refused\n");
+	RUNS(1, "policy", "check", "--cold", "m.json", "orders");
+	SAYS("1: key 7 hyperliquid: DENIED 28 CLOCK: the nonce leads the time by more than a "
+	     "second\n");
+	SAYS("9: key 7 hyperliquid: DENIED 31 WINDOW");
+	SAYS("10: key 7 hyperliquid: OK");
+	RUNS(0, "manifest", "show", "m.json");
+	SAYS("permits     hyperliquid/order\n");
+}
+
+static void lines_that_are_no_orders_are_named(void)
+{
+	static const struct {
+		const char *line, *words;
+	} wrong[] = {
+		{ "{", "orders:2: " },
+		{ "[]", "orders:2: it is no object" },
+		{ "{\"key\":7,\"type\":\"hyperliquid\"}", "key, type and body are needed" },
+		{ "{\"key\":0}", "key is no id" },
+		{ "{\"key\":7.0}", "key is no id" },
+		{ "{\"key\":1,\"key\":2}", "orders:2: " },
+		{ "{\"type\":\"bip340\"}", "type is no venue" },
+		{ "{\"type\":1}", "type is no venue" },
+		{ "{\"body\":\"0\"}", "body is no string" },
+		{ "{\"body\":\"0G\"}", "body is no string" },
+		{ "{\"body\":1}", "body is no string" },
+		{ "{\"time_ms\":1}", "time_ms is no time" },
+		{ "{\"time\":1}", "a field that is not" },
+		{ "{\"key\":7,\"type\":\"hyperliquid\",\"body\":\"\",\"time_ms\":1600000000000}",
+		  "before the one in front" },
+	};
 
 	begin();
-	for (int i = 0; i < 3; i++) {
+	put_file("m.json", TYPED);
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		put_file("orders",
+			 "{\"key\":7,\"type\":\"hyperliquid\",\"body\":\"\",\"time_ms\":"
+			 "1700000000000}\n%s\n",
+			 wrong[i].line);
+		RUNS(1, "policy", "check", "m.json", "orders");
+		SAYS(wrong[i].words);
+	}
+	put_file("orders", "%20000d", 1);
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("too long");
+	RUNS(1, "policy", "check", "m.json", "nowhere");
+	SAYS("nowhere: No such file");
+	RUNS(1, "policy", "check", "nowhere", "orders");
+	put_file("m.json", "{\"sigring_manifest\":1,\"version\":1,\"keys\":[{\"id\":7,"
+			   "\"policy\":{\"assets\":[{\"id\":1,\"size_max\":2}]}}]}");
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("m.json: manifest, line 1: a string in \" is expected, at "
+	     "keys[0].policy.assets[0].size_max");
+	put_file("m.json", TYPED);
+	put_file("orders", "%s", "");
+	RUNS(0, "policy", "check", "m.json", "orders");
+	SAYS("0 allowed, 0 refused");
+}
+
+static void called_wrongly_says_so_with_exit_code_2(void)
+{
+	static const char *const nouns[] = { "operator", "identity", "manifest", "policy" };
+
+	begin();
+	RUNS(2, "policy", "check", "m.json");
+	RUNS(2, "policy", "check", "--warm", "m.json", "orders");
+	for (int i = 0; i < 4; i++) {
 		RUNS(2, nouns[i]);
 		SAYS("usage:");
 		RUNS(2, nouns[i], "frob");
@@ -373,6 +504,8 @@ static const struct mp_test tests[] = {
 	{ "ctl/what_was_read_is_what_is_signed", what_was_read_is_what_is_signed, 0 },
 	{ "ctl/nothing_but_a_manifest_is_overwritten", nothing_but_a_manifest_is_overwritten, 0 },
 	{ "ctl/check_knows_what_is_in_force", check_knows_what_is_in_force, 0 },
+	{ "ctl/policy_says_what_a_signer_would", policy_says_what_a_signer_would, 0 },
+	{ "ctl/lines_that_are_no_orders_are_named", lines_that_are_no_orders_are_named, 0 },
 	{ "ctl/called_wrongly_says_so_with_exit_code_2", called_wrongly_says_so_with_exit_code_2,
 	  0 },
 };
