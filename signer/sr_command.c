@@ -20,6 +20,15 @@ enum {
 	LISTED_FLAGS = 68,
 	LISTED_IDENTITIES = 72,
 
+	POLICY_KEY = 4,
+	POLICY_FIRST = 8,
+	POLICY_SECOND = 16,
+	POLICY_SEQUENCE = 24,
+	POLICY_FIRST_DECIMALS = 32,
+	POLICY_SECOND_DECIMALS = 33,
+	POLICY_UNLIMITED = 34,
+	POLICY_ASSET = 40,
+
 	GENERATE_BYTES = 40,
 	WORD_BYTES = 8,
 	LIST_HEADER_BYTES = 8,
@@ -45,11 +54,12 @@ static const struct kind {
 				SR_COMMAND_KEY_BYTES + SR_BLOB_BYTES,
 				SR_COMMAND_KEY_BYTES + SR_BLOB_BYTES },
 	[SR_COMMAND_DELETE] = { WORD_BYTES, WORD_BYTES, 0, 0 },
+	[SR_COMMAND_POLICY] = { SR_COMMAND_POLICY_BYTES, SR_COMMAND_POLICY_BYTES, 0, 0 },
 };
 
 static const struct kind *kind_of(uint32_t kind)
 {
-	return kind >= SR_COMMAND_MANIFEST && kind <= SR_COMMAND_DELETE ? &kinds[kind] : NULL;
+	return kind >= SR_COMMAND_MANIFEST && kind <= SR_COMMAND_POLICY ? &kinds[kind] : NULL;
 }
 
 /* ---- commands ---- */
@@ -214,6 +224,89 @@ int sr_command_word_get(uint32_t *id, uint32_t *word, uint32_t word_max,
 		return -EPROTO;
 	*id = first;
 	*word = second;
+	return 0;
+}
+
+static void put_band(unsigned char *body, const struct sr_policy_word *word)
+{
+	sr_put64(body + POLICY_FIRST, word->price_min.value);
+	sr_put64(body + POLICY_SECOND, word->price_max.value);
+	sr_put64(body + POLICY_SEQUENCE, word->sequence);
+	body[POLICY_FIRST_DECIMALS] = word->price_min.decimals;
+	body[POLICY_SECOND_DECIMALS] = word->price_max.decimals;
+	body[POLICY_UNLIMITED] = word->price_max.unlimited;
+	for (unsigned int i = 0; i < 4; i++)
+		sr_put64(body + POLICY_ASSET + 8 * i, word->asset.words[i]);
+}
+
+void sr_command_policy_put(unsigned char body[SR_COMMAND_POLICY_BYTES],
+			   const struct sr_policy_word *word)
+{
+	memset(body, 0, SR_COMMAND_POLICY_BYTES);
+	sr_put32(body, word->say);
+	sr_put32(body + POLICY_KEY, word->key);
+	switch (word->say) {
+	case SR_POLICY_SAY_KILL:
+		sr_put64(body + POLICY_FIRST, word->killed);
+		break;
+	case SR_POLICY_SAY_LEASE:
+		sr_put64(body + POLICY_FIRST, word->lease_s);
+		break;
+	case SR_POLICY_SAY_BAND:
+		put_band(body, word);
+		break;
+	default:
+		sr_put64(body + POLICY_FIRST, word->window);
+		sr_put64(body + POLICY_SECOND, word->unexpired);
+		break;
+	}
+}
+
+static void get_band(struct sr_policy_word *word, const unsigned char *body)
+{
+	word->price_min = (struct sr_policy_bound){ .value = sr_get64(body + POLICY_FIRST),
+						    .decimals = body[POLICY_FIRST_DECIMALS],
+						    .given = true };
+	word->price_max = (struct sr_policy_bound){ .value = sr_get64(body + POLICY_SECOND),
+						    .decimals = body[POLICY_SECOND_DECIMALS],
+						    .given = true,
+						    .unlimited = body[POLICY_UNLIMITED] };
+	word->sequence = sr_get64(body + POLICY_SEQUENCE);
+	for (unsigned int i = 0; i < 4; i++)
+		word->asset.words[i] = sr_get64(body + POLICY_ASSET + 8 * i);
+}
+
+/* There is one spelling of a word: what is read is written again and compared, so no byte
+ * goes unread. */
+int sr_command_policy_get(struct sr_policy_word *word,
+			  const unsigned char body[SR_COMMAND_POLICY_BYTES])
+{
+	struct sr_policy_word w = { .say = sr_get32(body), .key = sr_get32(body + POLICY_KEY) };
+	bool of_key = w.say == SR_POLICY_SAY_BAND || w.say == SR_POLICY_SAY_SEED;
+	unsigned char again[SR_COMMAND_POLICY_BYTES];
+	uint64_t first = sr_get64(body + POLICY_FIRST);
+
+	if (w.say < SR_POLICY_SAY_KILL || w.say > SR_POLICY_SAY_SEED || of_key != (w.key != 0))
+		return -EPROTO;
+	w.killed = w.say == SR_POLICY_SAY_KILL && first;
+	if (w.say == SR_POLICY_SAY_LEASE) {
+		if (first > SR_POLICY_LEASE_S_MAX)
+			return -EPROTO;
+		w.lease_s = (uint32_t)first;
+	}
+	if (w.say == SR_POLICY_SAY_BAND)
+		get_band(&w, body);
+	if (w.price_min.decimals > SR_POLICY_DECIMALS_MAX ||
+	    w.price_max.decimals > SR_POLICY_DECIMALS_MAX)
+		return -EPROTO;
+	if (w.say == SR_POLICY_SAY_SEED) {
+		w.window = first;
+		w.unexpired = sr_get64(body + POLICY_SECOND);
+	}
+	sr_command_policy_put(again, &w);
+	if (memcmp(again, body, sizeof again) != 0)
+		return -EPROTO;
+	*word = w;
 	return 0;
 }
 

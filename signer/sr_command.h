@@ -34,8 +34,16 @@
  *	5 HOLD        0 id u32, 4 held u32 (0, 1)       nothing
  *	6 ROTATE      as GENERATE                       as GENERATE
  *	7 DELETE      0 id u32, 4 reserved 4            nothing
+ *	8 POLICY      a word 72                         nothing
  *
  *	a key, 60: 0 id u32, 4 address 20, 24 public key 33, 57 reserved 3
+ *
+ *	a word, 72: 0 what it says u32 (enum sr_policy_say), 4 key u32, 8 first u64,
+ *	16 second u64, 24 sequence u64, 32 decimals of the first u8 and 33 the second u8,
+ *	34 u8 1: the second is unlimited, 35 reserved 5, 40 asset 32 (four u64, the lowest
+ *	first). KILL: first is 0 or 1. LEASE: first is seconds. BAND: a key's asset, the
+ *	first price, the second, a sequence. SEED: a key, first is the window's notional,
+ *	second the unexpired one. What a word does not need is zero.
  *
  * Codecs: pure functions on private memory, nothing here is secret.
  */
@@ -45,6 +53,7 @@
 #include "sr_blob.h"
 #include "sr_envelope.h"
 #include "sr_keyring.h"
+#include "sr_policy.h"
 
 #define SR_COMMAND_VERSION 1u
 #define SR_COMMAND_PURPOSE "command"
@@ -54,6 +63,7 @@
 	(SR_COMMAND_HEADER_BYTES + SR_OPERATORS_MAX * SR_COMMAND_SIG_BYTES + SR_ENVELOPE_BYTES_MAX)
 #define SR_COMMAND_KEY_BYTES 60u
 #define SR_COMMAND_LISTED_BYTES 80u
+#define SR_COMMAND_POLICY_BYTES 72u
 #define SR_COMMAND_WORDS_MAX 255u
 #define SR_COMMAND_RESULT_BYTES_MAX \
 	(SR_COMMAND_HEADER_BYTES + 8u + SR_KEYS_MAX * SR_COMMAND_LISTED_BYTES)
@@ -66,6 +76,7 @@ enum sr_command_kind {
 	SR_COMMAND_HOLD = 5,
 	SR_COMMAND_ROTATE = 6,
 	SR_COMMAND_DELETE = 7,
+	SR_COMMAND_POLICY = 8,
 };
 
 /* How it went. Numbers are ABI and are never reused. */
@@ -161,6 +172,10 @@ SR_WARN_UNUSED int sr_command_generate_get(struct sr_command_generate *generate,
 void sr_command_word_put(unsigned char body[8], uint32_t id, uint32_t word);
 SR_WARN_UNUSED int sr_command_word_get(uint32_t *id, uint32_t *word, uint32_t word_max,
 				       const unsigned char body[8]);
+void sr_command_policy_put(unsigned char body[SR_COMMAND_POLICY_BYTES],
+			   const struct sr_policy_word *word);
+SR_WARN_UNUSED int sr_command_policy_get(struct sr_policy_word *word,
+					 const unsigned char body[SR_COMMAND_POLICY_BYTES]);
 void sr_command_key_put(unsigned char out[SR_COMMAND_KEY_BYTES], const struct sr_command_key *key);
 SR_WARN_UNUSED int sr_command_key_get(struct sr_command_key *key,
 				      const unsigned char in[SR_COMMAND_KEY_BYTES]);

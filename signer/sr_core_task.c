@@ -108,5 +108,8 @@ void sr_core_task(struct sr_core *core, struct sr_task *task)
 	case SR_TASK_KEY_LIST:
 		list_keys(core, &task->list);
 		break;
+	case SR_TASK_POLICY:
+		task->result = sr_policy_hear(core->policy, &task->word);
+		break;
 	}
 }

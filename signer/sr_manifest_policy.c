@@ -3,7 +3,6 @@
 
 #include "sr_digits.h"
 
-#define DECIMALS_MAX 19u /* of a bound: a power of ten in 64 bits */
 #define ASSET_DIGITS_MAX 78u
 
 static const char unlimited_word[] = "unlimited";
@@ -35,7 +34,7 @@ static bool amount_form(const char *text, size_t bytes, unsigned int *decimals)
 			return false;
 	*decimals = (unsigned int)behind;
 	return whole && (whole == 1 || text[0] != '0') && (!point || behind) &&
-	       behind <= DECIMALS_MAX;
+	       behind <= SR_POLICY_DECIMALS_MAX;
 }
 
 int sr_policy_bound_parse(struct sr_policy_bound *bound, const char *text, size_t bytes,

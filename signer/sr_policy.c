@@ -135,7 +135,7 @@ static bool bucket_has(uint64_t now_ns, uint64_t full_ns, uint32_t per_s, uint32
 {
 	uint64_t since = full_ns > now_ns ? full_ns - now_ns : 0, room;
 
-	if (!per_s || tokens > burst)
+	if (!per_s)
 		return false;
 	room = burst * token_ns(per_s);
 	return since <= room && tokens * token_ns(per_s) <= room - since;
@@ -334,6 +334,31 @@ int sr_policy_band(struct sr_policy_book *book, uint32_t key, const struct sr_as
 	found->price_max = *max;
 	found->band_sequence = sequence;
 	return 0;
+}
+
+int sr_policy_hear(struct sr_policy_book *book, const struct sr_policy_word *word)
+{
+	int index;
+
+	switch (word->say) {
+	case SR_POLICY_SAY_KILL:
+		sr_policy_kill(book, word->killed);
+		return 0;
+	case SR_POLICY_SAY_LEASE:
+		sr_policy_lease(book, book->now_ns + (uint64_t)word->lease_s * 1000000000u);
+		return 0;
+	case SR_POLICY_SAY_BAND:
+		return sr_policy_band(book, word->key, &word->asset, &word->price_min,
+				      &word->price_max, word->sequence);
+	case SR_POLICY_SAY_SEED:
+		index = sr_policy_index(book, word->key);
+		if (index < 0)
+			return index;
+		sr_policy_seed(book, (uint32_t)index, word->window, word->unexpired);
+		return 0;
+	default:
+		return -EINVAL;
+	}
 }
 
 void sr_policy_state_get(const struct sr_policy_book *book, uint32_t index,

@@ -37,6 +37,7 @@
 #define SR_POLICY_SPANS 64u
 #define SR_POLICY_SLOTS (SR_POLICY_SPANS + 2u)
 #define SR_POLICY_UNLIMITED UINT64_MAX
+#define SR_POLICY_DECIMALS_MAX 19u /* of a bound: a power of ten in 64 bits */
 
 /* value / 10^decimals, a limit of prices or sizes. */
 struct sr_policy_bound {
@@ -136,6 +137,30 @@ struct sr_policy_verdict {
 	uint64_t expiry_ms;
 };
 
+/* Numbers are ABI: operators say them in a command (sr_command.h). */
+enum sr_policy_say {
+	SR_POLICY_SAY_KILL = 1,  /* cancels only, for every key; or no more */
+	SR_POLICY_SAY_LEASE = 2, /* keys that need a lease sign for so long from now */
+	SR_POLICY_SAY_BAND = 3,  /* another price band of an asset, until the next manifest */
+	SR_POLICY_SAY_SEED = 4,  /* what was signed before this boot, as they know it */
+};
+
+#define SR_POLICY_LEASE_S_MAX 604800u
+
+/* What operators say between two manifests. */
+struct sr_policy_word {
+	uint32_t say; /* enum sr_policy_say */
+	bool killed;
+	uint32_t lease_s; /* 0: it ends now */
+	uint32_t key;     /* of BAND and SEED */
+	struct sr_asset asset;
+	struct sr_policy_bound price_min;
+	struct sr_policy_bound price_max;
+	uint64_t sequence; /* of BAND: higher than that of the one before */
+	uint64_t window;   /* of SEED: notionals that count from now */
+	uint64_t unexpired;
+};
+
 struct sr_policy_book;
 
 SR_BEGIN_DECLS
@@ -194,6 +219,14 @@ void sr_policy_spend(struct sr_policy_book *book, const struct sr_policy_verdict
  */
 void sr_policy_seed(struct sr_policy_book *book, uint32_t index, uint64_t window,
 		    uint64_t unexpired);
+
+/*
+ * sr_policy_hear - obey a word of the operators: who said it has been judged.
+ *
+ * Returns 0; -ENOENT (no such key or asset in the manifest in force); -ESTALE (a band's
+ * sequence is not higher); -EINVAL (it is no word).
+ */
+SR_WARN_UNUSED int sr_policy_hear(struct sr_policy_book *book, const struct sr_policy_word *word);
 
 /* sr_policy_kill - cancels only, for every key, until it is taken back. */
 void sr_policy_kill(struct sr_policy_book *book, bool killed);

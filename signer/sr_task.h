@@ -25,6 +25,7 @@ enum sr_task_kind {
 	SR_TASK_KEY_DELETE = 5, /* id: -ENOENT */
 	SR_TASK_KEY_HOLD = 6,   /* id, held: -ENOENT; -EKEYREVOKED: it met a fault */
 	SR_TASK_KEY_LIST = 7,   /* list */
+	SR_TASK_POLICY = 8,     /* word: as sr_policy_hear() */
 };
 
 struct sr_key_list {
@@ -42,6 +43,7 @@ struct sr_task {
 		struct sr_rights rights;
 		struct sr_key_entry entry; /* comes back wiped, or as it was when it failed */
 		struct sr_key_list list;
+		struct sr_policy_word word;
 	};
 };
 

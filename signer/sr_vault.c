@@ -304,6 +304,18 @@ static int take_word(struct sr_vault *v, const struct sr_command *command)
 	return 0;
 }
 
+static int take_policy(struct sr_vault *v, const struct sr_command *command)
+{
+	struct sr_policy_word word;
+
+	if (sr_command_policy_get(&word, command->body))
+		return -EINVAL;
+	sr_task_wipe(&v->task);
+	v->task.kind = SR_TASK_POLICY;
+	v->task.word = word;
+	return 0;
+}
+
 static int make_task(struct sr_vault *v, const struct sr_command *command)
 {
 	int ret;
@@ -321,6 +333,8 @@ static int make_task(struct sr_vault *v, const struct sr_command *command)
 		sr_task_wipe(&v->task);
 		v->task.kind = SR_TASK_KEY_LIST;
 		return 0;
+	case SR_COMMAND_POLICY:
+		return take_policy(v, command);
 	default:
 		return take_word(v, command);
 	}
@@ -386,8 +400,12 @@ enum sr_vault_verdict sr_vault_take(struct sr_vault *vault, struct sr_vault_answ
 
 /* ---- when the task has come back ---- */
 
-static const char *task_words(int result)
+static const char *task_words(uint32_t kind, int result)
 {
+	if (kind == SR_COMMAND_POLICY && result == -ENOENT)
+		return "the manifest in force has no policy of this key, or no such asset in it";
+	if (kind == SR_COMMAND_POLICY && result == -ESTALE)
+		return "a band of this sequence, or a higher one, was said before";
 	switch (result) {
 	case -EEXIST:
 		return "there is a key of this id: choose another, or rotate or delete that one";
@@ -455,7 +473,7 @@ void sr_vault_continue(struct sr_vault *vault, struct sr_vault_answer *answer)
 	if (kind == SR_COMMAND_MANIFEST && result == 0)
 		answer_manifest(vault, answer, true);
 	else if (result)
-		answer_words(vault, answer, kind, SR_COMMAND_REFUSED, task_words(result), true);
+		answer_words(vault, answer, kind, SR_COMMAND_REFUSED, task_words(kind, result), true);
 	else
 		answer_with(vault, answer, kind, SR_COMMAND_DONE, put_done(vault, kind), true);
 	sr_task_wipe(&vault->task);

@@ -18,6 +18,7 @@ static const struct {
 	{ SR_COMMAND_HOLD, 8, 8 },
 	{ SR_COMMAND_ROTATE, 40, 40 },
 	{ SR_COMMAND_DELETE, 8, 8 },
+	{ SR_COMMAND_POLICY, 72, 72 },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -90,7 +91,7 @@ Test(command, with_a_reserved_bit_or_of_another_version_or_kind_is_refused)
 	}
 	sr_put16(text + 2, 0);
 	cr_assert_eq(sr_command_get(&got, text, bytes), -EPROTO);
-	sr_put16(text + 2, SR_COMMAND_DELETE + 1);
+	sr_put16(text + 2, SR_COMMAND_POLICY + 1);
 	cr_assert_eq(sr_command_get(&got, text, bytes), -EPROTO);
 	sr_put16(text + 2, SR_COMMAND_HOLD);
 	sr_put16(text + 4, SR_OPERATORS_MAX + 1);
@@ -128,7 +129,7 @@ Test(command, hash_is_as_documented)
 
 /* ---- results ---- */
 
-static const size_t result_bytes[] = { 40, 236, 60, 8 + 64 * 80, 0, 236, 0 };
+static const size_t result_bytes[] = { 40, 236, 60, 8 + 64 * 80, 0, 236, 0, 0 };
 
 Test(command, result_is_read_as_it_was_written)
 {
@@ -229,4 +230,83 @@ Test(command, bodies_are_read_as_they_were_written)
 	cr_assert_eq(sr_command_word_get(&id, &word, 0, bytes), -EPROTO);
 	sr_command_word_put(bytes, 0, 1);
 	cr_assert_eq(sr_command_word_get(&id, &word, 1, bytes), -EPROTO);
+}
+
+/* ---- words about policies ---- */
+
+static struct sr_policy_word band(void)
+{
+	return (struct sr_policy_word){
+		.say = SR_POLICY_SAY_BAND,
+		.key = 7,
+		.asset = { { 1, 2, 3, 4 } },
+		.price_min = { .value = 5, .decimals = 1, .given = true },
+		.price_max = { .value = 6, .decimals = 19, .given = true },
+		.sequence = 8,
+	};
+}
+
+static void check_word(const struct sr_policy_word *word)
+{
+	struct sr_policy_word got;
+	unsigned char bytes[SR_COMMAND_POLICY_BYTES], again[SR_COMMAND_POLICY_BYTES];
+
+	sr_command_policy_put(bytes, word);
+	cr_assert_eq(sr_command_policy_get(&got, bytes), 0, "%u", word->say);
+	cr_assert(got.say == word->say && got.key == word->key && got.killed == word->killed &&
+		  got.lease_s == word->lease_s && got.sequence == word->sequence &&
+		  got.window == word->window && got.unexpired == word->unexpired);
+	cr_assert(got.price_min.value == word->price_min.value &&
+		  got.price_min.decimals == word->price_min.decimals &&
+		  got.price_max.value == word->price_max.value &&
+		  got.price_max.unlimited == word->price_max.unlimited);
+	cr_assert(sr_asset_equal(&got.asset, &word->asset));
+
+	/* Each bit says something, or is refused. */
+	for (uint32_t bit = 0; bit < 8 * sizeof bytes; bit++) {
+		bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		if (sr_command_policy_get(&got, bytes) == 0) {
+			sr_command_policy_put(again, &got);
+			cr_assert_arr_eq(again, bytes, sizeof bytes);
+		}
+		bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+	}
+}
+
+Test(command, word_about_a_policy_has_one_spelling)
+{
+	struct sr_policy_word word = { .say = SR_POLICY_SAY_KILL, .killed = true }, got;
+	unsigned char bytes[SR_COMMAND_POLICY_BYTES];
+
+	check_word(&word);
+	word.killed = false;
+	check_word(&word);
+	word = (struct sr_policy_word){ .say = SR_POLICY_SAY_LEASE, .lease_s = 604800 };
+	check_word(&word);
+	word = (struct sr_policy_word){
+		.say = SR_POLICY_SAY_SEED, .key = 7, .window = UINT64_MAX, .unexpired = 1
+	};
+	check_word(&word);
+	word = band();
+	check_word(&word);
+	word.price_max = (struct sr_policy_bound){ .given = true, .unlimited = true };
+	check_word(&word);
+
+	word = band();
+	word.key = 0;
+	sr_command_policy_put(bytes, &word);
+	cr_assert_eq(sr_command_policy_get(&got, bytes), -EPROTO);
+	word = band();
+	word.price_max.decimals = 20;
+	sr_command_policy_put(bytes, &word);
+	cr_assert_eq(sr_command_policy_get(&got, bytes), -EPROTO);
+	word = (struct sr_policy_word){ .say = SR_POLICY_SAY_LEASE, .lease_s = 604801 };
+	sr_command_policy_put(bytes, &word);
+	cr_assert_eq(sr_command_policy_get(&got, bytes), -EPROTO);
+	word = (struct sr_policy_word){ .say = SR_POLICY_SAY_KILL, .key = 1 };
+	sr_command_policy_put(bytes, &word);
+	cr_assert_eq(sr_command_policy_get(&got, bytes), -EPROTO);
+	word = (struct sr_policy_word){ .say = 5, .key = 1 };
+	sr_command_policy_put(bytes, &word);
+	cr_assert_eq(sr_command_policy_get(&got, bytes), -EPROTO);
 }

@@ -900,6 +900,38 @@ Test(policy, exposure_counts_until_it_expires)
 	IS(EXPOSURE);
 }
 
+Test(policy, exposure_of_an_expiry_within_a_span_counts_to_its_end)
+{
+	rules->window_notional_max = SR_POLICY_UNLIMITED;
+	rules->unexpired_notional_max = 100 * MILLION;
+	obey();
+	view->expiry_ms = NOW_MS + 6500;
+	PASSES();
+	spend();
+	at_ms(6499);
+	make_order();
+	IS(EXPOSURE);
+	at_ms(7000);
+	make_order();
+	PASSES();
+}
+
+/* What a session took under a larger burst it has taken. */
+Test(policy, session_that_took_more_than_it_now_may_waits)
+{
+	session_full_ns = NOW_NS + 6 * S_NS;
+	PASSES();
+	rules->session_burst = 2;
+	obey();
+	IS(SESSION_RATE);
+	session_full_ns = NOW_NS + 10000 * S_NS;
+	IS(SESSION_RATE);
+	at_ms(6000);
+	session_full_ns = NOW_NS + 6 * S_NS;
+	make_order();
+	PASSES();
+}
+
 /* ---- starts ---- */
 
 static void start_cold(void)
@@ -1077,6 +1109,58 @@ Test(policy, bands_are_moved_by_words_that_rise)
 	cr_assert_eq(sr_policy_band(book, KEY, &three, &low, &high, 2), -ESTALE);
 	cr_assert_eq(sr_policy_band(book, KEY, &three, &low, &high, 3), 0);
 	PASSES();
+}
+
+static int hear(struct sr_policy_word word)
+{
+	return sr_policy_hear(book, &word);
+}
+
+#define HEAR(...) hear((struct sr_policy_word){ __VA_ARGS__ })
+
+Test(policy, words_of_the_operators_are_obeyed)
+{
+	cr_assert_eq(HEAR(.say = 0), -EINVAL);
+	cr_assert_eq(HEAR(.say = 5), -EINVAL);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_KILL, .killed = true), 0);
+	IS(KILLED);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_KILL), 0);
+	PASSES();
+
+	rules->unleased = false;
+	obey();
+	IS(LEASE);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_LEASE, .lease_s = 2), 0);
+	PASSES();
+	at_ms(6999);
+	PASSES();
+	at_ms(7000);
+	IS(LEASE);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_LEASE, .lease_s = 100), 0);
+	PASSES();
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_LEASE), 0);
+	IS(LEASE);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_LEASE, .lease_s = 100), 0);
+
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_SEED, .key = KEY + 1), -ENOENT);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_SEED, .key = KEY, .window = 950 * MILLION), 0);
+	IS(WINDOW);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_SEED, .key = KEY, .unexpired = 450 * MILLION), 0);
+	IS(EXPOSURE);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_SEED, .key = KEY), 0);
+	PASSES();
+
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_BAND, .key = KEY, .asset = sr_asset_number(4),
+			  .sequence = 1),
+		     -ENOENT);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_BAND, .key = KEY, .asset = sr_asset_number(3),
+			  .price_min = bound(101, 0), .price_max = no_bound, .sequence = 1),
+		     0);
+	IS(PRICE_BAND);
+	cr_assert_eq(HEAR(.say = SR_POLICY_SAY_BAND, .key = KEY, .asset = sr_asset_number(3),
+			  .price_min = bound(1, 0), .price_max = no_bound, .sequence = 1),
+		     -ESTALE);
+	IS(PRICE_BAND);
 }
 
 /* ---- against numbers without a size ---- */

@@ -352,6 +352,33 @@ Test(vault, fewer_than_k_operators_are_obeyed_in_nothing)
 	cr_assert_eq(vault_command(SR_COMMAND_LIST, NULL, 0, 7).code, SR_COMMAND_DONE);
 }
 
+static struct sr_command_result say(const struct sr_policy_word *policy, uint32_t mask)
+{
+	unsigned char body[SR_COMMAND_POLICY_BYTES];
+
+	sr_command_policy_put(body, policy);
+	return vault_command(SR_COMMAND_POLICY, body, sizeof body, mask);
+}
+
+Test(vault, words_about_policies_reach_the_signing_thread)
+{
+	struct sr_policy_word policy = { .say = SR_POLICY_SAY_KILL, .killed = true };
+	struct sr_command_result result = say(&policy, 3);
+
+	cr_assert(result.code == SR_COMMAND_DONE && result.body_bytes == 0);
+	policy = (struct sr_policy_word){ .say = SR_POLICY_SAY_LEASE, .lease_s = 60 };
+	cr_assert_eq(say(&policy, 3).code, SR_COMMAND_DONE);
+	policy = (struct sr_policy_word){ .say = SR_POLICY_SAY_SEED, .key = 7 };
+	result = say(&policy, 3);
+	cr_assert_eq(result.code, SR_COMMAND_REFUSED);
+	cr_assert(says(&result, "no policy of this key"));
+	policy.key = 0;
+	result = say(&policy, 3);
+	cr_assert_eq(result.code, SR_COMMAND_REFUSED);
+	policy = (struct sr_policy_word){ .say = SR_POLICY_SAY_KILL };
+	assert_ended(say(&policy, 1).code); /* of one operator, and two are needed */
+}
+
 Test(vault, an_operator_does_not_count_twice)
 {
 	vault_sign(SR_COMMAND_LIST, NULL, 0, 1, 0);
