@@ -71,7 +71,7 @@ SERVE   := sr_serve sr_serve_main
 GROUND_enclave := sr_ground_enclave sr_nsm sr_nsm_message
 GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile
 CTL     := sr_account sr_ctl_attest sr_ctl_file sr_ctl_key sr_ctl_session sr_ctl_vault sr_ctl_manifest sr_ctl_operator sr_ctl_policy sr_ctl_status \
-           sr_ctl_vault_key sr_pairfile_operator
+           sr_ctl_vault_key sr_ctl_vault_say sr_pairfile_operator
 REPLAY  := sr_verify sr_orders sr_histogram sr_replay_input sr_replay_options sr_replay_report sr_replay_run sr_replay_verify
 
 objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))

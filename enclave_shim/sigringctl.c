@@ -21,6 +21,10 @@ static const struct {
 	{ "identity", "key pairs of traders, and of recipients of sealed keys", sr_ctl_identity },
 	{ "manifest", "sign a manifest, show it, would a signer take it? bring it to one", sr_ctl_manifest },
 	{ "policy", "what would a signer with a manifest say to these orders? offline", sr_ctl_policy },
+	{ "kill", "cancels only, for every key, from now on; or no more", sr_ctl_policy_say },
+	{ "lease", "let the keys that need a lease sign for some time", sr_ctl_policy_say },
+	{ "band", "another price band of an asset", sr_ctl_policy_say },
+	{ "seed", "tell a signer what its key had signed before the start", sr_ctl_policy_say },
 	{ "attest", "print and judge an attestation document", sr_ctl_attest },
 };
 

@@ -9,6 +9,7 @@
 
 #include "sr_clock.h"
 #include "sr_ctl_file.h"
+#include "sr_ctl_vault.h"
 #include "sr_digits.h"
 #include "sr_manifest.h"
 
@@ -357,5 +358,26 @@ int sr_ctl_policy(int argc, char **argv)
 	sr_hasher_delete(w->env.hasher);
 	sr_policy_book_delete(w->book);
 	free(w);
+	return ret;
+}
+
+int sr_ctl_policy_say(int argc, char **argv)
+{
+	char noun[] = "policy";
+	char **more = calloc((size_t)argc + 2, sizeof *more);
+	int ret;
+
+	if (!more)
+		return fail(argv[0], "no memory");
+	if (argc >= 2 && !strcmp(argv[1], "--help")) {
+		printf("usage:\n");
+		sr_ctl_vault_usage(stdout, noun);
+		free(more);
+		return EXIT_DONE;
+	}
+	more[0] = noun;
+	memcpy(more + 1, argv, (size_t)argc * sizeof *more);
+	ret = sr_ctl_vault(argc + 1, more);
+	free(more);
 	return ret;
 }

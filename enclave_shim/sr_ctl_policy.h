@@ -21,6 +21,10 @@ SR_BEGIN_DECLS
  */
 int sr_ctl_policy(int argc, char **argv);
 
+/* sr_ctl_policy_say - `sigringctl kill`, `lease`, `band` and `seed`: what operators say to
+ * a signer between two manifests. @argv: argv[0] is that word. Exit codes as above. */
+int sr_ctl_policy_say(int argc, char **argv);
+
 SR_END_DECLS
 
 #endif /* SR_CTL_POLICY_H */

@@ -34,6 +34,14 @@ static const struct option known[] = {
 	{ "recovery-identity", required_argument, NULL, 'R' },
 	{ "out", required_argument, NULL, 'w' },
 	{ "cosmos-prefix", required_argument, NULL, 'p' },
+	{ "off", no_argument, NULL, 'x' },
+	{ "seconds", required_argument, NULL, 'S' },
+	{ "asset", required_argument, NULL, 'a' },
+	{ "min", required_argument, NULL, 'm' },
+	{ "max", required_argument, NULL, 'M' },
+	{ "sequence", required_argument, NULL, 'q' },
+	{ "window", required_argument, NULL, 'W' },
+	{ "unexpired", required_argument, NULL, 'u' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -55,6 +63,16 @@ static const struct sr_ctl_command commands[] = {
 	{ "key", "delete", run_delete, "oi", false, "--id N", "wipe it; its blob restores it" },
 	{ "manifest", "load", run_load, "o", true, "MANIFEST",
 	  "bring a signed manifest to the signer" },
+	{ "policy", "kill", sr_ctl_vault_kill, "ox", false, "[--off]",
+	  "have every key sign cancels of typed orders, and nothing else typed; or no more" },
+	{ "policy", "lease", sr_ctl_vault_lease, "oS", false, "--seconds N",
+	  "let keys that need a lease sign for so long from now; 0 ends it" },
+	{ "policy", "band", sr_ctl_vault_band, "oiamMq", false,
+	  "--id KEY --asset ID --min PRICE --max PRICE --sequence N",
+	  "another price band of an asset, until the next manifest" },
+	{ "policy", "seed", sr_ctl_vault_seed, "oiWu", false,
+	  "--id KEY --window NOTIONAL --unexpired NOTIONAL",
+	  "what the key had signed before the signer was started" },
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -141,7 +159,10 @@ static void print_listed(const struct sr_command_listed *listed)
 			printf("%s%s", any ? "," : "", sr_type_name(type));
 			any = true;
 		}
-	printf("%s %s\n", any ? "" : "nothing",
+	printf("%s %s\n",
+	       any				       ? "" :
+	       listed->flags & SR_COMMAND_TYPED ? "typed" :
+						  "nothing",
 	       listed->flags & SR_COMMAND_LOCKED ? "failed" :
 	       listed->flags & SR_COMMAND_HELD   ? "locked" :
 						   "ready");
@@ -285,9 +306,11 @@ static int take_option(struct sr_ctl_work *work, int letter, const char *value)
 	case 'w':
 		work->out = value;
 		return 0;
-	default:
+	case 'p':
 		work->prefix = value;
 		return 0;
+	default:
+		return sr_ctl_vault_say_option(work, letter, value);
 	}
 }
 

@@ -3,7 +3,8 @@
  * sr_ctl_vault_work.h - what the files of sr_ctl_vault share, private to them.
  *
  * sr_ctl_vault.c has the command line and the commands without a secret in them,
- * sr_ctl_vault_key.c those that make, open or seal one.
+ * sr_ctl_vault_key.c those that make, open or seal one, sr_ctl_vault_say.c what operators
+ * say about policies.
  */
 #ifndef SR_CTL_VAULT_WORK_H
 #define SR_CTL_VAULT_WORK_H
@@ -46,6 +47,15 @@ struct sr_ctl_work {
 	const char *out;
 	const char *prefix;
 	const char *file;
+	const char *asset;
+	const char *min;
+	const char *max;
+	const char *window;
+	const char *unexpired;
+	uint64_t sequence;
+	uint64_t seconds;
+	bool off;
+	bool has_seconds;
 	uint32_t id;
 	char text[SR_ENVELOPE_BYTES_MAX + 1]; /* one more, to see that it is too long */
 };
@@ -68,5 +78,12 @@ int sr_ctl_vault_generate(struct sr_ctl_work *work);
 int sr_ctl_vault_rotate(struct sr_ctl_work *work);
 int sr_ctl_vault_restore(struct sr_ctl_work *work);
 int sr_ctl_vault_import(struct sr_ctl_work *work);
+
+/* sr_ctl_vault_say.c */
+int sr_ctl_vault_say_option(struct sr_ctl_work *work, int letter, const char *value);
+int sr_ctl_vault_kill(struct sr_ctl_work *work);
+int sr_ctl_vault_lease(struct sr_ctl_work *work);
+int sr_ctl_vault_band(struct sr_ctl_work *work);
+int sr_ctl_vault_seed(struct sr_ctl_work *work);
 
 #endif /* SR_CTL_VAULT_WORK_H */

@@ -343,7 +343,7 @@ int sr_command_listed_get(struct sr_command_listed *listed,
 			  const unsigned char in[SR_COMMAND_LISTED_BYTES])
 {
 	if (sr_command_key_get(&listed->key, in) ||
-	    sr_get32(in + LISTED_FLAGS) > (SR_COMMAND_LOCKED | SR_COMMAND_HELD))
+	    sr_get32(in + LISTED_FLAGS) > (SR_COMMAND_LOCKED | SR_COMMAND_HELD | SR_COMMAND_TYPED))
 		return -EPROTO;
 	listed->permissions = sr_get32(in + LISTED_PERMISSIONS);
 	listed->nonce_mode = sr_get32(in + LISTED_NONCE);

@@ -121,6 +121,7 @@ struct sr_command_key {
 
 #define SR_COMMAND_LOCKED 1u /* it met a fault and signs nothing any more */
 #define SR_COMMAND_HELD 2u   /* by the operators */
+#define SR_COMMAND_TYPED 4u  /* its policy permits something; permissions are the blind ones */
 
 struct sr_command_listed {
 	struct sr_command_key key;

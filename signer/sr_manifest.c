@@ -177,7 +177,8 @@ static int permit_item(struct sr_json *json, void *to)
 			return sr_json_fail(json, "type \"%s\" is repeated", name);
 		key->permissions |= 1u << type;
 	}
-	if (!ret && key->permissions && sr_policy_rules_typed(rules))
+	key->typed = sr_policy_rules_typed(rules);
+	if (!ret && key->permissions && key->typed)
 		return sr_json_fail(json, "what signs blindly could sign any typed order: a key "
 					  "has either blind types or typed ones");
 	return ret;

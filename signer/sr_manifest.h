@@ -75,6 +75,7 @@ struct sr_manifest_key {
 	uint32_t nonce_mode;  /* enum sr_nonce_mode */
 	uint32_t uid_count;
 	uint32_t uids[SR_KEY_UIDS_MAX]; /* whose sessions may use it without a seal */
+	bool typed; /* its policy permits something */
 	bool has_pubkey;
 	unsigned char pubkey[SR_PUBKEY_BYTES]; /* when known */
 };

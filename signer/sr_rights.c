@@ -38,7 +38,7 @@ void sr_rights_apply(const struct sr_rights *rights, struct sr_key_info *info)
 	const struct sr_manifest_key *key = find(rights, info);
 
 	info->permissions = key ? key->permissions : 0;
-	info->policy = key ? (uint32_t)(key - rights->keys) + 1 : 0;
+	info->policy = key && key->typed ? (uint32_t)(key - rights->keys) + 1 : 0;
 	info->nonce_mode = key ? key->nonce_mode : SR_NONCE_HEDGED;
 	info->any_uid = false;
 	info->uid_count = key ? key->uid_count : 0;

@@ -436,7 +436,8 @@ static size_t put_list(struct sr_vault *v)
 			.permissions = info->permissions,
 			.nonce_mode = info->nonce_mode,
 			.flags = (info->locked ? SR_COMMAND_LOCKED : 0) |
-				 (info->held ? SR_COMMAND_HELD : 0),
+				 (info->held ? SR_COMMAND_HELD : 0) |
+				 (info->policy ? SR_COMMAND_TYPED : 0),
 			.identities = info->identities,
 		};
 

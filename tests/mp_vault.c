@@ -277,10 +277,51 @@ static void development_key_is_imported(void)
 	mp_rig_stop(&rig);
 }
 
+static void operators_say_what_policies_need(void)
+{
+	static const char json[] =
+		"{\"sigring_manifest\":1,\"version\":4,\"keys\":[{\"id\":7,\"permit\":["
+		"\"hyperliquid/order\"],\"policy\":{\"assets\":[{\"id\":3}]}}]}";
+	char key[500];
+
+	start(false);
+	(void)snprintf(key, sizeof key, "%s/seven.key", rig.keys);
+	expect(CTL("key", "import", WHERE, OPERATORS, key), "id          7");
+	sign_and_load(json, "four.json");
+	expect(CTL("key", "list", WHERE, OPERATORS), "hedged typed ready");
+	expect(CTL("kill", WHERE, OPERATORS), "");
+	expect(CTL("kill", WHERE, OPERATORS, "--off"), "");
+	expect_refused(CTL("kill", WHERE, "--operator", files[ADA]), "signed by 1 of the 2");
+	expect(CTL("lease", WHERE, OPERATORS, "--seconds", "60"), "");
+	MP_EQ(CTL("lease", WHERE, OPERATORS), 2, "a lease of no length");
+	MP_EQ(CTL("lease", WHERE, OPERATORS, "--seconds", "604801"), 2, "a lease above a week");
+	expect(CTL("band", WHERE, OPERATORS, "--id", "7", "--asset", "3", "--min", "90.5", "--max",
+		   "unlimited", "--sequence", "2"),
+	       "");
+	expect_refused(CTL("band", WHERE, OPERATORS, "--id", "7", "--asset", "0x03", "--min", "1",
+			   "--max", "2", "--sequence", "2"),
+		       "a band of this sequence, or a higher one, was said before");
+	expect_refused(CTL("band", WHERE, OPERATORS, "--id", "7", "--asset", "4", "--min", "1",
+			   "--max", "2", "--sequence", "3"),
+		       "no such asset");
+	MP_EQ(CTL("band", WHERE, OPERATORS, "--id", "7", "--asset", "4", "--min", "1", "--max",
+		  "2e3", "--sequence", "3"),
+	      2, "a price with an exponent");
+	expect(CTL("seed", WHERE, OPERATORS, "--id", "7", "--window", "0", "--unexpired", "2.5"),
+	       "");
+	expect_refused(CTL("seed", WHERE, OPERATORS, "--id", "8", "--window", "0", "--unexpired",
+			   "0"),
+		       "no policy of this key");
+	MP_EQ(CTL("seed", WHERE, OPERATORS, "--id", "7", "--window", "0"), 2, "half a seed");
+	MP_EQ(CTL("band", "--help"), 0, "help");
+	mp_rig_stop(&rig);
+}
+
 static const struct mp_test tests[] = {
 	{ "vault/straight_at_the_signer", straight_at_the_signer, 0 },
 	{ "vault/through_an_agent", through_an_agent, 0 },
 	{ "vault/who_is_not_obeyed", who_is_not_obeyed, 0 },
+	{ "vault/operators_say_what_policies_need", operators_say_what_policies_need, 0 },
 	{ "vault/development_key_is_imported", development_key_is_imported, 0 },
 };
 
