@@ -53,7 +53,8 @@ I_shim    := $(I_client) -Isigner -Ihost_agent -Ienclave_shim
 I_bench   := $(I_client) -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
-in       = $(patsubst $(1)/%.c,%,$(wildcard $(1)/*.c))
+glob     = $(patsubst $(1)/%.c,%,$(wildcard $(1)/$(2).c))
+in       = $(call glob,$(1),*)
 CORE    := $(call in,ring/core)
 ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup sr_trust # need libcbor, which the image does without
 SESSION := $(filter-out $(ATTEST),$(call in,ring/session))
@@ -70,9 +71,9 @@ SHIM    := sr_getrandom sr_hazard sr_heap sr_porter sr_porter_loop sr_post sr_re
 SERVE   := sr_serve sr_serve_main
 GROUND_enclave := sr_ground_enclave sr_nsm sr_nsm_message
 GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile
-CTL     := sr_account sr_ctl_attest sr_ctl_file sr_ctl_key sr_ctl_session sr_ctl_vault sr_ctl_manifest sr_ctl_operator sr_ctl_policy sr_ctl_status \
-           sr_ctl_vault_key sr_ctl_vault_say sr_pairfile_operator
-REPLAY  := sr_verify sr_orders sr_histogram sr_replay_input sr_replay_options sr_replay_report sr_replay_run sr_replay_verify
+CTL     := sr_account sr_ctl_attest sr_ctl_file sr_ctl_key sr_ctl_session sr_ctl_vault sr_ctl_manifest sr_ctl_operator \
+           sr_ctl_policy sr_ctl_status sr_ctl_vault_key sr_ctl_vault_say sr_pairfile_operator
+REPLAY  := sr_verify sr_orders sr_histogram sr_desk sr_node sr_offline $(call glob,bench,sr_line_*) $(call glob,bench,sr_replay_*)
 
 objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))
 O_core   := $(call objects,ring/core,$(CORE))
@@ -86,6 +87,7 @@ O_agent  := $(O_host) $(call objects,host_agent,$(AGENT))
 O_tune   := $(call objects,host_agent,$(TUNE))
 O_shim   := $(call objects,enclave_shim,$(SHIM))
 O_replay := $(call objects,bench,$(REPLAY))
+O_offline := $(O_sealed) $(call objects,enclave_shim,sr_keyfile)
 
 SO       := libsigring.so.0
 PROGRAMS := sigring-agent sigring-enclave sigring-local sigring-signer sigring-tune sigringctl sigring-replay
@@ -118,8 +120,8 @@ $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local $(GROUND_host)) $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_order) $(O_core)
 $(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
-$(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(B)/libsigring.a
-$(B)/sigring-replay: LIBS := -ljansson $(L_client) -lm
+$(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(O_offline) $(B)/libsigring.a
+$(B)/sigring-replay: LIBS := $(L_crypto) -ljansson $(L_client) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)

@@ -56,16 +56,29 @@ static int make_room(struct sr_replay *rp)
 	return 0;
 }
 
+static void print_way(const struct sr_replay *rp)
+{
+	FILE *out = rp->set.json ? stderr : stdout;
+
+	if (rp->set.offline)
+		fprintf(out, "%s: OFFLINE: no ring, no policy, keys of files in this process\n",
+			SR_REPLAY_PROGRAM);
+	else
+		fprintf(out, "%s: records are %s on their way to the signer\n", SR_REPLAY_PROGRAM,
+			rp->set.unsealed ? "UNSEALED (neither encrypted nor authenticated)" :
+					   "sealed");
+	(void)fflush(out);
+}
+
 static int replay(struct sr_replay *rp)
 {
 	struct sigaction interrupt = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	int err;
 
-	fprintf(rp->set.json ? stderr : stdout, "%s: records are %s on their way to the signer\n",
-		SR_REPLAY_PROGRAM,
-		rp->set.unsealed ? "UNSEALED (neither encrypted nor authenticated)" : "sealed");
-	(void)fflush(stdout);
-	if (sr_replay_orders_load(rp) || sr_replay_keys_load(rp) || sr_replay_keys_match(rp))
+	print_way(rp);
+	if (sr_replay_orders_load(rp) ||
+	    (rp->set.offline ? sr_replay_offline_load(rp) : sr_replay_keys_load(rp)) ||
+	    sr_replay_keys_match(rp))
 		return SR_EXIT_BAD_INPUT;
 	if (!rp->set.count)
 		rp->set.count = rp->orders.count;
@@ -73,7 +86,7 @@ static int replay(struct sr_replay *rp)
 		return SR_EXIT_BAD_INPUT;
 	(void)sigaction(SIGINT, &interrupt, NULL);
 	(void)sigaction(SIGTERM, &interrupt, NULL);
-	err = sr_replay_run(rp);
+	err = rp->set.offline ? sr_replay_offline_run(rp) : sr_replay_run(rp);
 	if (err)
 		return err == -ENOTCONN ? SR_EXIT_NO_AGENT : SR_EXIT_BAD_INPUT;
 	sr_replay_verify(rp);
@@ -86,6 +99,8 @@ static void release(struct sr_replay *rp)
 	sr_histogram_delete(&rp->intended);
 	if (rp->results)
 		(void)munmap(rp->results, rp->set.count * sizeof *rp->results);
+	sr_replay_offline_end(rp);
+	free(rp->refused);
 	free(rp->key_of);
 	free(rp->keys);
 	sr_orders_free(&rp->orders);

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "sr_desk.h"
 #include "sr_type.h"
 
 #define FIELD_SHOWN_MAX 40 /* characters of the file's own text in a message */
@@ -63,6 +64,20 @@ static int check_members(json_t *root, char *why)
 			return refuse(why, "unknown field \"%.*s\"", FIELD_SHOWN_MAX, name);
 		if (strcmp(name, "key") != 0 && !json_is_string(value))
 			return refuse(why, "\"%s\" is not a string", name);
+	}
+	return 0;
+}
+
+/* Of a typed line; the rest of it is its venue's. */
+static int check_texts(const json_t *root, char *why)
+{
+	static const char *const texts[] = { "id", "source" };
+
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		const json_t *value = json_object_get(root, texts[i]);
+
+		if (value && !json_is_string(value))
+			return refuse(why, "\"%s\" is not a string", texts[i]);
 	}
 	return 0;
 }
@@ -146,8 +161,33 @@ static int read_id(struct sr_order_line *order, const json_t *root, char *why)
 	return order->id ? 0 : -ENOMEM;
 }
 
-int sr_orders_parse(struct sr_order_line *order, const char *text, size_t bytes, uint32_t body_max,
-		    char why[SR_ORDERS_WHY_BYTES])
+static int read_blind(struct sr_order_line *order, json_t *root, uint32_t body_max, char *why)
+{
+	int err = check_members(root, why);
+
+	if (!err)
+		err = read_scheme(order, root, why);
+	if (!err)
+		err = read_key(order, root, why);
+	if (!err)
+		err = read_id(order, root, why);
+	return err ? err : read_body(order, root, body_max, why);
+}
+
+static int read_typed(struct sr_order_line *order, struct sr_desk *desk, const json_t *root,
+		      uint32_t body_max, char *why)
+{
+	int err = check_texts(root, why);
+
+	if (!err)
+		err = read_key(order, root, why);
+	if (!err)
+		err = read_id(order, root, why);
+	return err ? err : sr_desk_read(desk, order, root, body_max, why);
+}
+
+int sr_orders_parse(struct sr_order_line *order, struct sr_desk *desk, const char *text,
+		    size_t bytes, uint32_t body_max, char why[SR_ORDERS_WHY_BYTES])
 {
 	struct sr_order_line made = { .line = 0 };
 	json_error_t error;
@@ -161,18 +201,12 @@ int sr_orders_parse(struct sr_order_line *order, const char *text, size_t bytes,
 	root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 	if (!root)
 		return refuse(why, "not JSON: %s (column %d)", error.text, error.column);
-	if (json_is_object(root))
-		err = check_members(root, why);
-	else
+	if (!json_is_object(root))
 		err = refuse(why, "not a JSON object");
-	if (!err)
-		err = read_scheme(&made, root, why);
-	if (!err)
-		err = read_key(&made, root, why);
-	if (!err)
-		err = read_id(&made, root, why);
-	if (!err)
-		err = read_body(&made, root, body_max, why);
+	else if (desk && json_object_get(root, "venue"))
+		err = read_typed(&made, desk, root, body_max, why);
+	else
+		err = read_blind(&made, root, body_max, why);
 	json_decref(root);
 	if (err) {
 		sr_orders_release(&made);
@@ -195,6 +229,7 @@ void sr_orders_free(struct sr_orders *orders)
 	for (uint32_t i = 0; i < orders->count; i++)
 		sr_orders_release(&orders->list[i]);
 	free(orders->list);
+	sr_desk_delete(orders->desk);
 	memset(orders, 0, sizeof *orders);
 }
 
@@ -253,14 +288,16 @@ int sr_orders_read(struct sr_orders *orders, FILE *file, uint32_t body_max, bool
 	int err = 0;
 
 	memset(orders, 0, sizeof *orders);
-	if (!text)
+	if (!text || sr_desk_new(&orders->desk)) {
+		free(text);
 		return -ENOMEM;
+	}
 	for (uint32_t line = 1; next_line(file, text, SR_ORDERS_LINE_MAX, &bytes); line++) {
 		struct sr_order_line order;
 
 		if (bytes <= SR_ORDERS_LINE_MAX && blank(text, bytes))
 			continue;
-		err = sr_orders_parse(&order, text, bytes, body_max, why);
+		err = sr_orders_parse(&order, orders->desk, text, bytes, body_max, why);
 		if (err == -EINVAL) {
 			err = 0;
 			orders->bad++;

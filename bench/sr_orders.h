@@ -11,6 +11,10 @@
  *	id       free text that comes back in results; optional
  *	source   free text, for the reader of the file; optional
  *
+ * or an order as its venue's API has it, converted to a typed one (sr_desk.h):
+ *
+ *	{"venue":"hyperliquid","key":1,"network":"mainnet","action":{...},"nonce":...}
+ *
  * Lines of blanks are skipped. Everything else that is not such an object is
  * refused, and the reason names the member that is wrong: an order that was
  * meant differently must not be signed as something else. A file is read whole
@@ -27,6 +31,9 @@
 #define SR_ORDERS_COUNT_MAX 1000000u
 #define SR_ORDERS_ID_MAX 255u
 #define SR_ORDERS_WHY_BYTES 160u
+#define SR_ORDERS_DIGEST_BYTES 32u
+
+struct sr_desk;
 
 struct sr_order_line {
 	unsigned char *body; /* body_bytes of them, NULL when that is 0 */
@@ -35,7 +42,7 @@ struct sr_order_line {
 	uint16_t type; /* enum sr_type */
 	uint16_t body_bytes;
 	uint32_t line; /* in its file, from 1 */
-	uint32_t reserved;
+	unsigned char digest[SR_ORDERS_DIGEST_BYTES]; /* of a typed order */
 };
 
 struct sr_orders {
@@ -43,6 +50,7 @@ struct sr_orders {
 	uint32_t count;
 	uint32_t room; /* entries allocated */
 	uint32_t bad;  /* lines refused */
+	struct sr_desk *desk; /* what typed ones were read at */
 };
 
 /* Called for each line that is refused; @what is a phrase without a newline. */
@@ -55,14 +63,16 @@ SR_BEGIN_DECLS
  *
  * @order:    out, written only on success; ends with sr_orders_release(). Its
  *            line number is left 0.
+ * @desk:     for typed orders; NULL: they are refused.
  * @text:     the line without its newline, @bytes of it; need not end in 0.
  * @body_max: longest body that a slot carries, in bytes.
  * @why:      out on -EINVAL: what is wrong with the line.
  *
- * Returns 0; -EINVAL; -ENOMEM.
+ * Returns 0; -EINVAL; -ENOMEM; -EIO from a library.
  */
-SR_WARN_UNUSED int sr_orders_parse(struct sr_order_line *order, const char *text, size_t bytes,
-				   uint32_t body_max, char why[SR_ORDERS_WHY_BYTES]);
+SR_WARN_UNUSED int sr_orders_parse(struct sr_order_line *order, struct sr_desk *desk,
+				   const char *text, size_t bytes, uint32_t body_max,
+				   char why[SR_ORDERS_WHY_BYTES]);
 void sr_orders_release(struct sr_order_line *order);
 
 /*

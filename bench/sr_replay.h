@@ -4,8 +4,9 @@
  * given, and a place for each result.
  *
  * The files: sr_replay_options.c reads the command line, sr_replay_input.c orders and
- * keys, sr_replay_run.c is the timed run, sr_replay_verify.c checks signatures, and
- * sr_replay_report.c says what came out. Each failure was told on stderr when a
+ * keys, sr_replay_run.c is the timed run, sr_replay_offline.c what
+ * stands in for it without a ring, sr_replay_verify.c checks signatures, and
+ * sr_replay_report.c and sr_replay_result.c say what came out. Each failure was told on stderr when a
  * function returns one.
  */
 #ifndef SR_REPLAY_H
@@ -21,6 +22,7 @@
 
 #define SR_REPLAY_PROGRAM "sigring-replay"
 #define SR_REPLAY_NS_PER_S 1000000000u
+#define SR_REPLAY_KEYS_MAX 1024u
 
 #define SR_EXIT_ALL_GOOD 0
 #define SR_EXIT_NOT_ALL_GOOD 1
@@ -31,6 +33,7 @@ struct sr_replay_settings {
 	const char *orders;
 	const char *socket;
 	const char *public_keys;
+	const char *private_keys; /* offline */
 	const char *identity;
 	const char *trust;
 	const char *out;
@@ -44,6 +47,7 @@ struct sr_replay_settings {
 	uint64_t cpu;
 	bool priority;
 	bool unsealed;
+	bool offline;
 	bool keep_going;
 	bool json;
 	bool help;
@@ -72,11 +76,22 @@ struct sr_replay_result {
 	uint8_t verdict;
 };
 
+/* A line of the orders that was skipped. */
+struct sr_replay_refused {
+	uint32_t line;
+	char why[SR_ORDERS_WHY_BYTES];
+};
+
+struct sr_offline;
+
 struct sr_replay {
 	struct sr_replay_settings set;
 	struct sr_orders orders;
 	struct sr_replay_key *keys;
 	uint32_t key_count;
+	struct sr_replay_refused *refused;
+	uint32_t refused_count;
+	struct sr_offline *offline; /* NULL: through the ring */
 	uint32_t *key_of; /* index into keys, for each order of the file */
 	struct sr_replay_result *results;
 	struct sr_client *client;
@@ -123,8 +138,21 @@ SR_WARN_UNUSED int sr_replay_keys_match(struct sr_replay *rp);
  */
 SR_WARN_UNUSED int sr_replay_run(struct sr_replay *rp);
 
+/*
+ * sr_replay_offline_load - keys of files instead of public ones and a signer;
+ * sr_replay_offline_run - sign with them; sr_replay_offline_end - wipe them.
+ *
+ * Return 0 or -errno.
+ */
+SR_WARN_UNUSED int sr_replay_offline_load(struct sr_replay *rp);
+SR_WARN_UNUSED int sr_replay_offline_run(struct sr_replay *rp);
+void sr_replay_offline_end(struct sr_replay *rp);
+
 /* sr_replay_verify - check each signature that came, on every CPU that we may use. */
 void sr_replay_verify(struct sr_replay *rp);
+
+/* sr_replay_results_write - a JSON line each into the file of --out. Returns 0 or -EIO. */
+SR_WARN_UNUSED int sr_replay_results_write(const struct sr_replay *rp);
 
 /* sr_replay_report - print and write what came out. Returns the exit status. */
 SR_WARN_UNUSED int sr_replay_report(struct sr_replay *rp);

@@ -8,13 +8,21 @@
 
 #include "sr_verify.h"
 
-#define KEYS_MAX 1024u
-
 static void print_refused(void *arg, uint32_t line, const char *what)
 {
-	const char *path = arg;
+	struct sr_replay *rp = arg;
+	struct sr_replay_refused *more;
 
-	fprintf(stderr, "%s:%" PRIu32 ": %s\n", path, line, what);
+	fprintf(stderr, "%s:%" PRIu32 ": %s\n", rp->set.orders, line, what);
+	if (!rp->set.out || !rp->set.keep_going)
+		return;
+	more = realloc(rp->refused, (rp->refused_count + 1u) * sizeof *more);
+	if (!more)
+		return; /* it was told, and the exit status tells it again */
+	rp->refused = more;
+	more[rp->refused_count].line = line;
+	(void)snprintf(more[rp->refused_count].why, sizeof more->why, "%s", what);
+	rp->refused_count++;
 }
 
 int sr_replay_orders_load(struct sr_replay *rp)
@@ -28,7 +36,7 @@ int sr_replay_orders_load(struct sr_replay *rp)
 		return -EINVAL;
 	}
 	err = sr_orders_read(&rp->orders, file, sr_body_bytes_max((uint32_t)set->slot_bytes),
-			     set->keep_going, print_refused, (void *)(uintptr_t)set->orders);
+			     set->keep_going, print_refused, rp);
 	(void)fclose(file);
 	if (err) {
 		fprintf(stderr, "%s: %s: %s\n", SR_REPLAY_PROGRAM, set->orders, strerror(-err));
@@ -91,7 +99,7 @@ static int read_keys(struct sr_replay *rp, struct sr_verifier *verifier, FILE *f
 		wrong = parse_key(verifier, &key, line);
 		if (!wrong && find_key(rp, key.id))
 			wrong = "this key id was given before";
-		if (!wrong && rp->key_count == KEYS_MAX)
+		if (!wrong && rp->key_count == SR_REPLAY_KEYS_MAX)
 			wrong = "too many keys";
 		if (wrong) {
 			fprintf(stderr, "%s:%" PRIu32 ": %s\n", path, number, wrong);
@@ -113,7 +121,7 @@ int sr_replay_keys_load(struct sr_replay *rp)
 			SR_REPLAY_PROGRAM, rp->set.public_keys, strerror(errno));
 		return -EINVAL;
 	}
-	rp->keys = calloc(KEYS_MAX, sizeof *rp->keys);
+	rp->keys = calloc(SR_REPLAY_KEYS_MAX, sizeof *rp->keys);
 	err = rp->keys ? sr_verifier_new(&verifier) : -ENOMEM;
 	if (err) {
 		fprintf(stderr, "%s: %s\n", SR_REPLAY_PROGRAM,
@@ -139,8 +147,11 @@ int sr_replay_keys_match(struct sr_replay *rp)
 		if (!key) {
 			fprintf(stderr,
 				"%s:%" PRIu32 ": key %" PRIu32
-				" has no public key in %s, so it could not be verified\n",
-				rp->set.orders, o->line, o->key, rp->set.public_keys);
+				" has no %s key in %s, so it could not be %s\n",
+				rp->set.orders, o->line, o->key,
+				rp->offline ? "development" : "public",
+				rp->offline ? rp->set.private_keys : rp->set.public_keys,
+				rp->offline ? "signed" : "verified");
 			return -EINVAL;
 		}
 		rp->key_of[i] = (uint32_t)(key - rp->keys);

@@ -33,12 +33,15 @@ static const struct option_row {
 	{ name, NULL, help, OPTION_FLAG, offsetof(struct sr_replay_settings, member), 0, 0 }
 	/* clang-format on */
 	TEXT("--public", "FILE", public_keys,
-	     "public keys, a line each: ID COMPRESSED-HEX (required)"),
+	     "public keys, a line each: ID COMPRESSED-HEX (unless --offline)"),
 	TEXT("--socket", "PATH", socket,
 	     "the agent's socket (default: $SIGRING_SOCKET, else " SR_SOCKET_DEFAULT ")"),
 	TEXT("--identity", "FILE", identity,
 	     "key pair of sigringctl identity new (default: $SIGRING_IDENTITY)"),
 	TEXT("--trust", "FILE", trust, "the signers that are believed (default: $SIGRING_TRUST)"),
+	FLAG("--offline", offline, "sign in this process, without ring, agent or policy"),
+	TEXT("--keys", "PATH", private_keys,
+	     "with --offline: a key file, or a directory with such files"),
 	FLAG("--unsealed", unsealed, "records in clear, whoever answers: for development"),
 	NUMBER("--count", "N", count, 1, COUNT_MAX,
 	       "orders to send; the file is repeated (default: the file once)"),
@@ -70,8 +73,9 @@ void sr_replay_help_print(FILE *out)
 {
 	fprintf(out,
 		"usage: %s --public FILE [options] ORDERS.jsonl\n"
+		"       %s --offline --keys PATH [options] ORDERS.jsonl\n"
 		"Sign the orders of a file through a sigring agent and verify every signature.\n\n",
-		SR_REPLAY_PROGRAM);
+		SR_REPLAY_PROGRAM, SR_REPLAY_PROGRAM);
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option_row *row = &option_table[i];
 		int used = fprintf(out, "  %s%s%s", row->name, row->argument ? " " : "",
@@ -168,12 +172,18 @@ int sr_replay_options_read(struct sr_replay_settings *set, int argc, char **argv
 		return 0;
 	if (!set->orders)
 		return complain("no file of orders", "");
-	if (!set->public_keys)
+	if (set->offline != (set->private_keys != NULL))
+		return complain("--offline and --keys belong together", "");
+	if (set->offline && set->public_keys)
+		return complain("--public is not for --offline: key files have both halves", "");
+	if (!set->offline && !set->public_keys)
 		return complain("--public FILE is required: every signature is verified "
 				"(`sigringctl key public` prints the file)",
 				"");
 	if (sr_wait_from_name(set->wait) < 0)
 		return complain("--wait is spin, yield, block or auto, not ", set->wait);
+	if (set->offline && set->slot_bytes == SR_SUB_BYTES_DEFAULT)
+		set->slot_bytes = SR_SUB_BYTES_MAX;
 	if (set->slot_bytes % SR_LINE_BYTES)
 		return complain("--slot-bytes is a multiple of 128", "");
 	return 0;

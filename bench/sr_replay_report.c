@@ -132,6 +132,11 @@ static void print_text(struct sr_replay *rp)
 	print_counts("denied for", statuses(rp, true));
 	printf("%" PRIu64 " signatures verified by OpenSSL on %u threads in %.1f s\n\n",
 	       rp->verified, rp->threads, (double)rp->verify_ns / 1e9);
+	if (rp->set.offline) { /* there is no way to the signer that took a time */
+		printf("signed %" PRIu64 ", verified %" PRIu64 ", failed %" PRIu64 "\n",
+		       rp->signed_ok, rp->verified, rp->set.count - rp->verified);
+		return;
+	}
 	printf("%-28s", "latency of the signed, us");
 	for (size_t i = 0; i < PERCENTILES; i++)
 		printf(" %9s", percentiles[i].name);
@@ -173,7 +178,9 @@ static int print_json(struct sr_replay *rp)
 	put(broken, "out_of_order", rp->misordered);
 	put(broken, "never_submitted", rp->strays);
 	(void)json_object_set_new(root, "version", json_string(SR_VERSION));
-	(void)json_object_set_new(root, "sealed", json_boolean(!rp->set.unsealed));
+	(void)json_object_set_new(root, "offline", json_boolean(rp->set.offline));
+	(void)json_object_set_new(root, "sealed",
+				  json_boolean(!rp->set.unsealed && !rp->set.offline));
 	(void)json_object_set_new(root, "orders", json_string(rp->set.orders));
 	put(root, "orders_in_file", rp->orders.count);
 	put(root, "wrong_lines", rp->orders.bad);
@@ -184,7 +191,9 @@ static int print_json(struct sr_replay *rp)
 	put(root, "verified", rp->verified);
 	put(root, "failed", rp->set.count - rp->verified);
 	(void)json_object_set_new(root, "seconds", json_real(seconds(rp)));
-	(void)json_object_set_new(root, "latency_from_submit_us", percentiles_json(&rp->submit));
+	if (!rp->set.offline)
+		(void)json_object_set_new(root, "latency_from_submit_us",
+					  percentiles_json(&rp->submit));
 	if (rp->set.rate)
 		(void)json_object_set_new(root, "latency_from_intended_us",
 					  percentiles_json(&rp->intended));
@@ -197,65 +206,6 @@ static int print_json(struct sr_replay *rp)
 	return err ? -EIO : 0;
 }
 
-static void put_hex(json_t *object, const char *name, const unsigned char bytes[32])
-{
-	char text[65];
-
-	for (int i = 0; i < 32; i++)
-		(void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-	(void)json_object_set_new(object, name, json_string(text));
-}
-
-/* What does not apply is left out. */
-static json_t *result_json(const struct sr_replay *rp, uint64_t i)
-{
-	const struct sr_order_line *o = &rp->orders.list[i % rp->orders.count];
-	const struct sr_replay_result *r = &rp->results[i];
-	const char *status = r->completions ? sr_status_name(r->status) : "MISSING";
-	json_t *line = json_object();
-
-	put(line, "number", i);
-	if (o->id)
-		(void)json_object_set_new(line, "id", json_string(o->id));
-	put(line, "line", o->line);
-	put(line, "key", o->key);
-	(void)json_object_set_new(line, "status", json_string(status));
-	if (!r->completions)
-		return line;
-	put(line, "latency_ns", r->latency_ns);
-	if (r->status == SR_DENIED)
-		(void)json_object_set_new(line, "policy", json_string(sr_policy_name(r->policy)));
-	if (r->status != SR_OK)
-		return line;
-	put_hex(line, "r", r->signature);
-	put_hex(line, "s", r->signature + 32);
-	if (r->sigkind == SR_SIG_ECDSA)
-		put(line, "recid", r->recovery_id);
-	(void)json_object_set_new(line, "verified", json_boolean(r->verdict == SR_GOOD));
-	return line;
-}
-
-static int write_results(const struct sr_replay *rp)
-{
-	FILE *file = fopen(rp->set.out, "we");
-	int err = 0;
-
-	if (!file)
-		goto fail;
-	for (uint64_t i = 0; !err && i < rp->submitted; i++) {
-		json_t *line = result_json(rp, i);
-
-		err = json_dumpf(line, file, JSON_COMPACT) || putc('\n', file) == EOF;
-		json_decref(line);
-	}
-	if (fclose(file) || err)
-		goto fail;
-	return 0;
-fail:
-	fprintf(stderr, "%s: %s: %s\n", SR_REPLAY_PROGRAM, rp->set.out, strerror(errno));
-	return -EIO;
-}
-
 int sr_replay_report(struct sr_replay *rp)
 {
 	int err = collect(rp);
@@ -266,7 +216,7 @@ int sr_replay_report(struct sr_replay *rp)
 	}
 	print_trouble(rp);
 	if (rp->set.out)
-		err = write_results(rp);
+		err = sr_replay_results_write(rp);
 	if (!rp->set.json)
 		print_text(rp);
 	else if (print_json(rp))

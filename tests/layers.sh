@@ -81,6 +81,22 @@ check "sigring-replay includes sigring.h and nothing else of the ring" \
 		while read -r header; do
 			[ -e "bench/$header" ] || [ "$header" = sigring.h ] || echo "$header"
 		done)"
+# What converts orders and renders them is the ring's own code, behind sr_desk.h; what signs
+# without a ring is the signer's, behind sr_offline.h.
+check "of sigring-replay only sr_desk, sr_line and sr_node include typed orders, and sr_offline the signer" \
+	"$(quoted bench -- bench ring/client ring/core |
+		grep -E '^bench/(sigring_replay|sr_(replay[a-z_]*|orders|verify|histogram|desk|line[a-z_]*|node|offline))\.' |
+		while read -r file _ header; do
+			case $file in
+			bench/sr_desk.* | bench/sr_line* | bench/sr_node.* | bench/sr_orders.c)
+				[ -e "ring/order/$header" ] || echo "$file includes $header" ;;
+			bench/sr_offline.c)
+				[ -e "signer/$header" ] || [ "$header" = sr_keyfile.h ] ||
+					echo "$file includes $header" ;;
+			*)
+				[ "$header" = sr_type.h ] || echo "$file includes $header" ;;
+			esac
+		done)"
 check "host_agent includes no cryptography" \
 	"$(system '(secp256k1|openssl/|sodium|gcrypt|jansson)' host_agent/*.[ch])"
 check "of ring only session includes cryptography, and only OpenSSL's" \

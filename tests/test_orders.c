@@ -14,7 +14,7 @@
 
 static int parse(struct sr_order_line *order, const char *text, char why[SR_ORDERS_WHY_BYTES])
 {
-	return sr_orders_parse(order, text, strlen(text), BODY_MAX, why);
+	return sr_orders_parse(order, NULL, text, strlen(text), BODY_MAX, why);
 }
 
 Test(orders, text_and_hex_give_their_bytes)
