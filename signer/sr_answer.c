@@ -5,7 +5,7 @@
 
 #include "sr_order.h"
 
-struct sr_desk {
+struct sr_answerer {
 	struct sr_sign *sign;
 	const struct sr_keyring *keys;
 	struct sr_policy_book *policy;
@@ -21,10 +21,10 @@ struct request {
 	struct sr_sign_request what;
 };
 
-int sr_desk_new(struct sr_desk **desk, struct sr_sign *sign, const struct sr_keyring *keys,
-		struct sr_policy_book *policy)
+int sr_answerer_new(struct sr_answerer **answerer, struct sr_sign *sign,
+		    const struct sr_keyring *keys, struct sr_policy_book *policy)
 {
-	struct sr_desk *d = calloc(1, sizeof *d);
+	struct sr_answerer *d = calloc(1, sizeof *d);
 	int ret;
 
 	if (!d)
@@ -37,17 +37,17 @@ int sr_desk_new(struct sr_desk **desk, struct sr_sign *sign, const struct sr_key
 	d->sign = sign;
 	d->keys = keys;
 	d->policy = policy;
-	*desk = d;
+	*answerer = d;
 	return 0;
 }
 
-void sr_desk_delete(struct sr_desk *desk)
+void sr_answerer_delete(struct sr_answerer *answerer)
 {
-	if (!desk)
+	if (!answerer)
 		return;
 
-	sr_hasher_delete(desk->env.hasher);
-	free(desk);
+	sr_hasher_delete(answerer->env.hasher);
+	free(answerer);
 }
 
 static int parse_request(struct request *request, const unsigned char *body, uint32_t slot_bytes)
@@ -80,31 +80,31 @@ static bool caller_allowed(const struct sr_key_info *info, const struct sr_calle
 	return info->any_uid;
 }
 
-static bool type_permitted(const struct sr_desk *desk, const struct sr_key_info *info,
+static bool type_permitted(const struct sr_answerer *answerer, const struct sr_key_info *info,
 			   const struct request *request)
 {
 	if (request->typed)
 		return info->policy &&
-		       sr_policy_permits(desk->policy, info->policy - 1, request->what.type);
+		       sr_policy_permits(answerer->policy, info->policy - 1, request->what.type);
 	return info->permissions & (1u << request->what.type);
 }
 
 /* The index of the key that will sign, or the policy code of the denial as a
  * negative number. */
-static int authorise(const struct sr_desk *desk, const struct request *request,
+static int authorise(const struct sr_answerer *answerer, const struct request *request,
 		     const struct sr_caller *caller)
 {
-	int key = sr_keyring_find(desk->keys, request->key);
+	int key = sr_keyring_find(answerer->keys, request->key);
 	const struct sr_key_info *info;
 
 	if (key < 0)
 		return -SR_POLICY_UNKNOWN_KEY;
 
 	/* One answer for both: who may not use a key does not learn that it is here. */
-	info = sr_keyring_info(desk->keys, (uint32_t)key);
+	info = sr_keyring_info(answerer->keys, (uint32_t)key);
 	if (!caller_allowed(info, caller))
 		return -SR_POLICY_UNKNOWN_KEY;
-	if (!type_permitted(desk, info, request))
+	if (!type_permitted(answerer, info, request))
 		return -SR_POLICY_TYPE_NOT_PERMITTED;
 	if (info->locked)
 		return -SR_POLICY_KEY_LOCKED;
@@ -119,10 +119,10 @@ void sr_answer_deny(struct sr_answer *answer, enum sr_policy policy)
 	answer->policy = (uint16_t)policy;
 }
 
-static bool sign(struct sr_answer *answer, struct sr_desk *desk, uint32_t key,
+static bool sign(struct sr_answer *answer, struct sr_answerer *answerer, uint32_t key,
 		 const struct sr_sign_request *what)
 {
-	switch (sr_sign_make(desk->sign, &answer->signature, key, what)) {
+	switch (sr_sign_make(answerer->sign, &answer->signature, key, what)) {
 	case 0:
 		answer->status = SR_OK;
 		return true;
@@ -137,23 +137,23 @@ static bool sign(struct sr_answer *answer, struct sr_desk *desk, uint32_t key,
 
 /* The request stays as it came, for who compares it with a repeat. A nonce may decide
  * what a body means, so the whole is judged by its venue again. */
-static int fill_nonce(struct sr_desk *desk, uint64_t nonce)
+static int fill_nonce(struct sr_answerer *answerer, uint64_t nonce)
 {
-	struct sr_order *order = &desk->order;
+	struct sr_order *order = &answerer->order;
 
-	memcpy(desk->body, order->body, order->body_bytes);
-	sr_put64(desk->body + SR_ORDER_NONCE, nonce);
-	return sr_order_decode(order, order->view.type, desk->body, order->body_bytes, &desk->env);
+	memcpy(answerer->body, order->body, order->body_bytes);
+	sr_put64(answerer->body + SR_ORDER_NONCE, nonce);
+	return sr_order_decode(order, order->view.type, answerer->body, order->body_bytes, &answerer->env);
 }
 
-static void answer_typed(struct sr_answer *answer, struct sr_desk *desk, uint32_t key,
+static void answer_typed(struct sr_answer *answer, struct sr_answerer *answerer, uint32_t key,
 			 const struct sr_sign_request *what, struct sr_caller *caller)
 {
-	uint32_t rules = sr_keyring_info(desk->keys, key)->policy - 1;
+	uint32_t rules = sr_keyring_info(answerer->keys, key)->policy - 1;
 	struct sr_policy_verdict verdict;
 	unsigned char digest[SR_DIGEST_BYTES];
-	int ret = sr_order_decode(&desk->order, what->type, what->body, what->body_bytes,
-				  &desk->env);
+	int ret = sr_order_decode(&answerer->order, what->type, what->body, what->body_bytes,
+				  &answerer->env);
 
 	if (ret == -EPERM) {
 		sr_answer_deny(answer, SR_POLICY_ACTION);
@@ -163,27 +163,27 @@ static void answer_typed(struct sr_answer *answer, struct sr_desk *desk, uint32_
 		answer->status = SR_BAD_REQUEST;
 		return;
 	}
-	if (sr_policy_judge(desk->policy, &verdict, rules, &desk->order, caller->full_ns)) {
+	if (sr_policy_judge(answerer->policy, &verdict, rules, &answerer->order, caller->full_ns)) {
 		sr_answer_deny(answer, verdict.code);
 		return;
 	}
-	if (verdict.nonce_given && fill_nonce(desk, verdict.nonce)) {
+	if (verdict.nonce_given && fill_nonce(answerer, verdict.nonce)) {
 		sr_answer_deny(answer, SR_POLICY_VENUE_NONCE);
 		return;
 	}
-	if (sr_order_digest(digest, &desk->order, &desk->env)) {
+	if (sr_order_digest(digest, &answerer->order, &answerer->env)) {
 		sr_answer_deny(answer, SR_POLICY_KEY_LOCKED);
 		return;
 	}
-	if (!sign(answer, desk, key,
+	if (!sign(answer, answerer, key,
 		  &(struct sr_sign_request){ SR_ECDSA_DIGEST, sizeof digest, digest }))
 		return;
-	answer->venue_nonce = desk->order.view.nonce;
-	sr_policy_spend(desk->policy, &verdict, &caller->full_ns);
+	answer->venue_nonce = answerer->order.view.nonce;
+	sr_policy_spend(answerer->policy, &verdict, &caller->full_ns);
 }
 
-void sr_answer_make(struct sr_answer *answer, struct sr_desk *desk, struct sr_caller *caller,
-		    const unsigned char *body, uint32_t slot_bytes)
+void sr_answer_make(struct sr_answer *answer, struct sr_answerer *answerer,
+		    struct sr_caller *caller, const unsigned char *body, uint32_t slot_bytes)
 {
 	struct request request;
 	int key;
@@ -192,13 +192,13 @@ void sr_answer_make(struct sr_answer *answer, struct sr_desk *desk, struct sr_ca
 		answer->status = SR_BAD_REQUEST;
 		return;
 	}
-	key = authorise(desk, &request, caller);
+	key = authorise(answerer, &request, caller);
 	if (key < 0)
 		sr_answer_deny(answer, (enum sr_policy)-key);
 	else if (request.typed)
-		answer_typed(answer, desk, (uint32_t)key, &request.what, caller);
+		answer_typed(answer, answerer, (uint32_t)key, &request.what, caller);
 	else
-		(void)sign(answer, desk, (uint32_t)key, &request.what);
+		(void)sign(answer, answerer, (uint32_t)key, &request.what);
 }
 
 void sr_answer_put(unsigned char body[SR_CMP_BODY_BYTES], const struct sr_answer *answer,

@@ -33,14 +33,14 @@ struct sr_answer {
 };
 
 /* What answers need: keys, policies, and room to work in. One thread's own. */
-struct sr_desk;
+struct sr_answerer;
 
 SR_BEGIN_DECLS
 
-/* sr_desk_new - all are borrowed. 0; -ENOMEM; as sr_hasher_new(). */
-SR_WARN_UNUSED int sr_desk_new(struct sr_desk **desk, struct sr_sign *sign,
-			       const struct sr_keyring *keys, struct sr_policy_book *policy);
-void sr_desk_delete(struct sr_desk *desk); /* NULL is legal */
+/* sr_answerer_new - all are borrowed. 0; -ENOMEM; as sr_hasher_new(). */
+SR_WARN_UNUSED int sr_answerer_new(struct sr_answerer **answerer, struct sr_sign *sign,
+				   const struct sr_keyring *keys, struct sr_policy_book *policy);
+void sr_answerer_delete(struct sr_answerer *answerer); /* NULL is legal */
 
 /*
  * sr_answer_make - judge a request and, where everything allows it, sign.
@@ -54,8 +54,8 @@ void sr_desk_delete(struct sr_desk *desk); /* NULL is legal */
  * (see sr_sign.h) locks the key and is answered DENIED/KEY_LOCKED. What policy allows is
  * spent when there is a signature, and only then.
  */
-void sr_answer_make(struct sr_answer *answer, struct sr_desk *desk, struct sr_caller *caller,
-		    const unsigned char *body, uint32_t slot_bytes);
+void sr_answer_make(struct sr_answer *answer, struct sr_answerer *answerer,
+		    struct sr_caller *caller, const unsigned char *body, uint32_t slot_bytes);
 
 void sr_answer_deny(struct sr_answer *answer, enum sr_policy policy);
 

@@ -56,7 +56,7 @@ int sr_core_new(struct sr_core **core, const struct sr_core_config *config)
 	if (!ret)
 		ret = sr_policy_book_new(&c->policy);
 	if (!ret)
-		ret = sr_desk_new(&c->desk, c->sign, c->keys, c->policy);
+		ret = sr_answerer_new(&c->answerer, c->sign, c->keys, c->policy);
 	if (!ret)
 		ret = start_sessions(c);
 	if (ret) {
@@ -75,7 +75,7 @@ void sr_core_delete(struct sr_core *core)
 	sr_core_sealed_stop(core);
 	free(core->sessions);
 	sr_ledgers_delete(core->ledgers);
-	sr_desk_delete(core->desk);
+	sr_answerer_delete(core->answerer);
 	sr_policy_book_delete(core->policy);
 	sr_sign_delete(core->sign);
 	free(core);

@@ -60,7 +60,7 @@ static void answer(struct sr_core *core, struct sr_core_session *s, uint64_t n,
 	if (!skipped) {
 		s->accepted++;
 		made.status = SR_OK;
-		sr_answer_make(&made, core->desk, &s->caller,
+		sr_answer_make(&made, core->answerer, &s->caller,
 			       sr_ledger_record(s->ledger, n) + SR_SUB_BODY, s->slot_bytes);
 	}
 	sr_put64(reply, s->first + n);

@@ -291,7 +291,7 @@ static bool answer(struct sr_core *core, struct sr_core_session *s, uint64_t n,
 		if (s->strict && s->gapped)
 			sr_answer_deny(&made, SR_POLICY_GAP);
 		else if (!session)
-			sr_answer_make(&made, core->desk, &s->caller, core->secrets->body,
+			sr_answer_make(&made, core->answerer, &s->caller, core->secrets->body,
 				       s->slot_bytes);
 	}
 	sr_put64(reply, s->first + n);

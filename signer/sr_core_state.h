@@ -62,7 +62,7 @@ struct sr_core {
 	struct sr_keyring *keys;
 	struct sr_sign *sign;
 	struct sr_policy_book *policy;
-	struct sr_desk *desk;
+	struct sr_answerer *answerer;
 	struct sr_rights rights; /* in force; version 0: keys keep their own */
 	struct sr_ledgers *ledgers; /* sessions_max */
 	struct sr_core_session *sessions; /* sessions_max + admissions_max */

@@ -64,7 +64,7 @@ static void *sign(void *arg)
 
 	while (!sr_load_relaxed(&o->stop)) {
 		for (uint32_t i = 0; i < 64; i++) {
-			sr_post_work(o->post, o->core);
+			sr_post_do(o->post, o->core);
 			sr_post_tell(o->post, o->core);
 		}
 		(void)sched_yield();

@@ -177,6 +177,7 @@ static uint32_t start(struct sr_signer *signer, struct sr_transport **t)
 	config.keys = keys;
 	config.pool_slots = POOL;
 	config.pool_batch = BATCH;
+	config.ground = &sr_ground_host;
 	config.refill = SR_REFILL_IDLE;
 	config.allow_snapshot = true;
 	config.log = keep_log;
