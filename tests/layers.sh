@@ -157,7 +157,7 @@ check "sigring-enclave does need libsecp256k1" \
 # layers: memory, the protected kind included, and the two libraries. A name that
 # is not in the list may do I/O, read a clock or start a thread, and has to be
 # looked at by somebody.
-memory='malloc|calloc|free|aligned_alloc|mem(cpy|set|cmp|move|chr)|str(cmp|ncmp|n?len)|vsnprintf'
+memory='malloc|calloc|free|aligned_alloc|mem(cpy|set|cmp|move|chr)|str(chr|cmp|ncmp|n?len)|v?snprintf'
 pages='mmap|munmap|mprotect|m(un)?lock|madvise|sysconf|__errno_location'
 libraries='secp256k1_[a-z0-9_]+|SHA256_(Init|Update|Final)|EVP_(RAND|PKEY|MD_CTX)_[A-Za-z_]+|EVP_Digest(Sign|Verify)?(Init)?|ERR_(set_mark|pop_to_mark)|OSSL_PARAM_construct_[a-z0-9_]+'
 compiler='__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|__cpu_(model|indicator_init)|__(memcpy|memset)_chk'
