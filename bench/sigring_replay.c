@@ -76,8 +76,12 @@ static int replay(struct sr_replay *rp)
 	int err;
 
 	print_way(rp);
-	if (sr_replay_orders_load(rp) ||
-	    (rp->set.offline ? sr_replay_offline_load(rp) : sr_replay_keys_load(rp)) ||
+	if (sr_replay_orders_load(rp)) {
+		if (rp->refused_count) /* every line was: they are told all the same */
+			(void)!sr_replay_results_write(rp);
+		return SR_EXIT_BAD_INPUT;
+	}
+	if ((rp->set.offline ? sr_replay_offline_load(rp) : sr_replay_keys_load(rp)) ||
 	    sr_replay_keys_match(rp))
 		return SR_EXIT_BAD_INPUT;
 	if (!rp->set.count)
