@@ -323,6 +323,55 @@ static void killed_signers_leave_unknown_and_sessions_open_again(void)
 	mp_rig_stop(&sealed.rig);
 }
 
+/* ---- stopped, not dead ---- */
+
+/* A second agent takes over; nothing of the first one lands when it goes on. */
+static void stopped_agent_is_replaced(void)
+{
+	struct sr_client *client;
+	struct sr_session *session;
+	struct sr_session_stats stats;
+	struct sr_completion c;
+	uint64_t n = 0;
+	pid_t old;
+
+	begin(true);
+	client = open_client();
+	session = open_session(client, 0);
+	while (n < 50)
+		mp_order(&sealed.rig, client, session, n++);
+	mp_signal(&sealed.rig.agent, SIGSTOP);
+	old = sealed.rig.agent;
+	for (uint64_t i = 0; i < 8; i++)
+		MP_EQ(mp_submit(session, 1, n + i, sr_now_ns() + 50 * SR_NS_PER_MS), 0,
+		      "sr_submit");
+	for (uint64_t i = 0; i < 8; i++) {
+		mp_next(client, session, &c);
+		MP_CHECK(c.status == SR_UNKNOWN && c.user_data == n + i, "number %llu is %s",
+			 (unsigned long long)c.user_data, sr_status_name(c.status));
+	}
+	n += 8;
+	MP_CHECK(unlink(sealed.rig.socket) == 0, "unlink: %s", strerror(errno));
+	mp_start_agent(&sealed.rig);
+	sr_reattach(client);
+	while (n < 100)
+		mp_order(&sealed.rig, client, session, n++);
+	mp_signal(&old, SIGCONT);
+	while (n < 200)
+		mp_order(&sealed.rig, client, session, n++);
+	sr_session_stats_get(session, &stats);
+	MP_EQ(stats.swallowed, 8, "late answers that were passed over");
+	MP_CHECK(stats.agent_lied == 0 && stats.forged == 0 && stats.reopened == 0,
+		 "lied %llu, forged %llu, reopened %llu", (unsigned long long)stats.agent_lied,
+		 (unsigned long long)stats.forged, (unsigned long long)stats.reopened);
+	MP_EQ(mp_signer_counter(&sealed.rig, "ended_hostile"), 0, "sessions ended");
+	MP_EQ(mp_signer_counter(&sealed.rig, "signed"), n, "signatures: one a number");
+	mp_signal(&old, SIGTERM);
+	mp_order(&sealed.rig, client, session, n);
+	sr_close(client);
+	mp_rig_stop(&sealed.rig);
+}
+
 /* ---- fork ---- */
 
 /* The trader's secret, each bit turned: this copy is not what is looked for. */
@@ -418,6 +467,7 @@ static const struct mp_test tests[] = {
 	  killed_agents_lose_nothing_and_sign_nothing_twice, 0 },
 	{ "sealed/killed_signers_leave_unknown_and_sessions_open_again",
 	  killed_signers_leave_unknown_and_sessions_open_again, 0 },
+	{ "sealed/stopped_agent_is_replaced", stopped_agent_is_replaced, 0 },
 	{ "sealed/child_gets_eperm_and_no_identity", child_gets_eperm_and_no_identity, 0 },
 };
 
