@@ -130,6 +130,41 @@ static void manifest_outweighs_key_files(void)
 	mp_rig_stop(&s.rig);
 }
 
+/* An order in clear, by hand. Returns the policy that denies it, or 0. */
+static uint16_t order_in_clear(void)
+{
+	unsigned char out[SR_FRAME_HEADER_BYTES + SEALED_SLOT] = { 0 };
+	unsigned char *record = out + SR_FRAME_HEADER_BYTES, *request = record + SR_SUB_BODY;
+	const struct sr_open_request open = {
+		.token = { 1, 2 }, .depth = SEALED_DEPTH, .slot_bytes = SEALED_SLOT
+	};
+	struct sr_opened opened;
+	struct sr_frame f;
+	uint32_t session;
+
+	sealed_stream(&stream, &s);
+	(void)sr_frame_put(out, SR_FRAME_OPEN, 0, SEALED_EPOCH, SR_OPEN_BYTES);
+	sr_open_put(record, &open);
+	sealed_send(stream.fd, out, SR_FRAME_HEADER_BYTES + SR_OPEN_BYTES);
+	sealed_next(&stream, &f);
+	MP_EQ(sr_opened_get(&opened, &f), 0, "OPENED");
+	MP_EQ(opened.result, SR_OPENED_OK, "OPEN in clear");
+	session = f.session;
+
+	memset(out, 0, sizeof out);
+	(void)sr_frame_put(out, SR_FRAME_DATA, session, SEALED_EPOCH, SEALED_SLOT);
+	record[SR_SUB_KIND] = SR_KIND_UNSEALED;
+	sr_put32(request + SR_REQ_KEY, MP_KEY);
+	sr_put16(request + SR_REQ_TYPE, SR_ECDSA_SHA256);
+	sr_put16(request + SR_REQ_BODY_BYTES, 4);
+	sealed_send(stream.fd, out, sizeof out);
+	sealed_next(&stream, &f);
+	MP_EQ(f.kind, SR_FRAME_REPLY, "the answer to a record");
+	(void)close(stream.fd);
+	return sr_get16(f.payload + SR_CMP_BODY + SR_REP_POLICY);
+}
+
+/* Whatever the file of the key says, which lets every user have it. */
 static void without_a_manifest_nobody_signs(void)
 {
 	begin();
@@ -137,6 +172,11 @@ static void without_a_manifest_nobody_signs(void)
 	s.rig.signer_args[4] = NULL;
 	mp_start_signer(&s.rig);
 	mp_await_lines(s.rig.signer_log, "no manifest is in force", 1);
+	MP_EQ(order_in_clear(), SR_POLICY_UNKNOWN_KEY, "policy");
+	mp_signal(&s.rig.signer, SIGTERM);
+	s.rig.signer_args[0] = NULL;
+	mp_start_signer(&s.rig);
+	MP_EQ(order_in_clear(), SR_POLICY_NONE, "policy without operators");
 	mp_rig_stop(&s.rig);
 }
 
