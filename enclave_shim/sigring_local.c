@@ -115,7 +115,8 @@ int main(int argc, char **argv)
 	config.log_arg = &program;
 	if (!signer_config.operators)
 		sr_program_log(&program, SR_UNSEALED_NOTICE);
-	if (sr_signer_harden(&signer_config, &why) < 0 || sr_signer_new(&signer, &signer_config, &why) < 0)
+	if (sr_signer_harden(&signer_config, &why) < 0 ||
+	    sr_signer_new(&signer, &signer_config, &why) < 0)
 		return sr_program_fail(&program, &why);
 	if (start(&signer, &why) < 0) {
 		sr_signer_delete(&signer);

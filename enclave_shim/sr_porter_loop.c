@@ -32,7 +32,8 @@ static struct sr_porter_talk *make_place(struct sr_porter *p, uint64_t now_ns)
 
 		if (t->fd < 0)
 			return t;
-		if (!t->obeyed && t->state != SR_PORTER_WAITS && (!silent || t->heard_ns < silent->heard_ns))
+		if (!t->obeyed && t->state != SR_PORTER_WAITS &&
+		    (!silent || t->heard_ns < silent->heard_ns))
 			silent = t;
 	}
 	if (silent)

@@ -26,9 +26,11 @@ static bool config_valid(const struct sr_gate_config *c)
 
 	return c->drbg && c->attest && c->identity && l->talk_ns &&
 	       l->talk_ns <= SR_QUOTA_FAILURE_NS_MAX && l->ticket_ns <= SR_TICKET_LIFE_NS_MAX &&
-	       l->depth_max >= SR_DEPTH_MIN && l->depth_max <= SR_DEPTH_MAX && l->slot_bytes_max >= SR_SUB_BYTES_MIN &&
+	       l->depth_max >= SR_DEPTH_MIN && l->depth_max <= SR_DEPTH_MAX &&
+	       l->slot_bytes_max >= SR_SUB_BYTES_MIN &&
 	       l->slot_bytes_max <= SR_SUB_BYTES_MAX && l->sessions_max >= 1 &&
-	       l->operators_max <= SR_GATE_OPERATORS_MAX && (l->operators_max == 0 || l->operator_ns) &&
+	       l->operators_max <= SR_GATE_OPERATORS_MAX &&
+	       (l->operators_max == 0 || l->operator_ns) &&
 	       l->operator_ns <= SR_QUOTA_FAILURE_NS_MAX;
 }
 
@@ -251,7 +253,8 @@ static enum sr_refusal read_begin(struct attempt *attempt, const struct sr_contr
 
 	if (ret)
 		return ret == -EPROTONOSUPPORT ? SR_REFUSAL_VERSION : SR_REFUSAL_MESSAGE;
-	return attempt->begin.has_ticket == (state == SR_TALK_FRESH) ? SR_REFUSAL_NONE : SR_REFUSAL_TURN;
+	return attempt->begin.has_ticket == (state == SR_TALK_FRESH) ? SR_REFUSAL_NONE :
+								       SR_REFUSAL_TURN;
 }
 
 static bool same(const unsigned char a[32], const unsigned char b[32])

@@ -339,7 +339,8 @@ int sr_control_refused_get(uint32_t *code, const struct sr_control *message)
 
 /* ---- payloads ---- */
 
-void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES], const struct sr_session_request *request)
+void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES],
+			    const struct sr_session_request *request)
 {
 	sr_put64(out + REQUEST_FIRST, request->first);
 	sr_put32(out + REQUEST_DEPTH, request->depth);
@@ -350,7 +351,8 @@ void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES], const struct sr
 	sr_put64(out + REQUEST_PREDECESSOR + 8, request->predecessor[1]);
 }
 
-int sr_session_request_get(struct sr_session_request *request, const unsigned char in[SR_REQUEST_BYTES])
+int sr_session_request_get(struct sr_session_request *request,
+			   const unsigned char in[SR_REQUEST_BYTES])
 {
 	uint32_t flags = sr_get32(in + REQUEST_FLAGS);
 

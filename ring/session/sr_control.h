@@ -236,9 +236,10 @@ SR_WARN_UNUSED int sr_control_refused_get(uint32_t *code, const struct sr_contro
 
 /* Payloads. The _get ones return 0 or -EPROTO; the room is exact, as are they. An
  * operator's request and grant are zeros. */
-void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES], const struct sr_session_request *request);
+void sr_session_request_put(unsigned char out[SR_REQUEST_BYTES],
+			    const struct sr_session_request *request);
 SR_WARN_UNUSED int sr_session_request_get(struct sr_session_request *request,
-				  const unsigned char in[SR_REQUEST_BYTES]);
+					  const unsigned char in[SR_REQUEST_BYTES]);
 
 void sr_grant_put(unsigned char out[SR_GRANT_BYTES], const struct sr_grant *grant);
 SR_WARN_UNUSED int sr_grant_get(struct sr_grant *grant, const unsigned char in[SR_GRANT_BYTES]);
@@ -260,8 +261,8 @@ SR_WARN_UNUSED int sr_document_hash(unsigned char hash[SR_CONTROL_HASH_BYTES],
 /*
  * sr_prologue_put - what both ends must see alike (design, section 4): "sigring
  * session" and a zero byte; the client's role, 1 (a trader) or 2 (an operator), u16;
- * PCR0; the hash of the terms; BEGIN's bytes 8 to 216, among them version, boot id, token, nonce and
- * binding.
+ * PCR0; the hash of the terms; BEGIN's bytes 8 to 216, among them version, boot id,
+ * token, nonce and binding.
  */
 void sr_prologue_put(unsigned char out[SR_PROLOGUE_BYTES],
 		     const unsigned char pcr0[SR_ATTEST_PCR_BYTES],
