@@ -208,7 +208,7 @@ Test(command, bodies_are_read_as_they_were_written)
 	cr_assert_arr_eq(listed_got.key.pubkey, listed.key.pubkey, 33);
 	cr_assert(listed_got.permissions == 3 && listed_got.nonce_mode == 4 &&
 		  listed_got.flags == SR_COMMAND_HELD && listed_got.identities == 1u << 20);
-	bytes[68] = 4;
+	bytes[68] = 8;
 	cr_assert_eq(sr_command_listed_get(&listed_got, bytes), -EPROTO);
 	bytes[68] = 0;
 	for (int at = 57; at < 60; at++) {
