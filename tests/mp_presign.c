@@ -17,7 +17,7 @@ static struct mp_rig rig;
 
 /* In shared memory. */
 struct taken {
-	uint64_t count;
+	uint64_t count, open; /* signatures; sessions, of all runs */
 	unsigned char r[R_MAX][32];
 };
 
@@ -44,6 +44,7 @@ static void client_main(void *arg)
 	struct sr_session *session = mp_session(client, 0, 0);
 	uint64_t sent = 0, got = 0, end_ns = sr_now_ns() + MP_BOUND_NS;
 
+	(void)__atomic_fetch_add(&me->taken->open, 1, __ATOMIC_RELAXED);
 	while (got < ORDERS) {
 		struct sr_completion c[DEPTH];
 		int n;
@@ -183,7 +184,8 @@ static void killed_and_started_again(void)
 
 		mp_start_agent(&rig);
 		start_clients(clients, pids, taken, run * CLIENTS, true);
-		while (sr_load_relaxed(&taken->count) < before + 200 + 300 * run) {
+		while (sr_load_relaxed(&taken->open) < (run + 1) * CLIENTS ||
+		       sr_load_relaxed(&taken->count) < before + 200 + 300 * run) {
 			MP_CHECK(sr_now_ns() < end_ns, "no signatures come");
 			mp_sleep_us(100);
 		}
