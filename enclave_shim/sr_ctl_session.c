@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sr_address.h"
 #include "sr_attach.h"
 #include "sr_channel.h"
+#include "sr_dial.h"
 #include "sr_getrandom.h"
 #include "sr_pairfile_operator.h"
 #include "sr_secret.h"
@@ -168,25 +168,23 @@ static int connect_agent(struct sr_ctl_session *s, const char *path, struct sr_r
 static int connect_signer(struct sr_ctl_session *s, const char *text, struct sr_reason *why)
 {
 	struct sr_address address;
-	socklen_t bytes = sizeof(int);
-	int ret = sr_address_parse(&address, text, why), error = 0;
+	struct sr_dial dial;
+	int ret = sr_address_parse(&address, text, why);
 
 	if (ret)
 		return ret;
-	s->fd = sr_address_connect(&address);
-	if (s->fd >= 0) {
-		ret = wait_for(s, POLLOUT, why);
+	ret = sr_dial_start(&dial, &address);
+	s->fd = dial.fd;
+	while (ret == 0 && (ret = sr_dial_step(&dial, &address)) == -EAGAIN) {
+		ret = wait_for(s, sr_dial_events(&dial), why);
 		if (ret)
 			return ret;
-		if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &bytes))
-			error = errno;
-	} else {
-		error = -s->fd;
 	}
-	return error ? sr_reason_set(why, -error,
-				     "no signer at %s (%s): --control names its control address",
-				     text, strerror(error)) :
-		       0;
+	s->fd = dial.fd;
+	return ret ? sr_reason_set(why, ret,
+				   "no signer at %s (%s): --control names its control address",
+				   text, strerror(-ret)) :
+		     0;
 }
 
 static int load_operators(struct sr_ctl_session *s, const struct sr_ctl_where *where,

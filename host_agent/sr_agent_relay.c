@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include "sr_agent_relay.h"
 #include "sr_agent_users.h"
 #include "sr_attach.h"
+#include "sr_dial.h"
 #include "sr_relay.h"
 
 #define EVENTS 64
@@ -42,6 +44,7 @@ struct talk {
 	bool begun;
 	uint32_t sealed; /* messages of the signer */
 	bool connected; /* else on the way */
+	struct sr_dial dial; /* has the descriptor until then */
 	bool deaf;      /* the signer takes no more, and may have said why */
 	bool over;      /* freed behind the events, some of which may be its own */
 	struct message up;
@@ -149,7 +152,9 @@ static int watch_talk(struct sr_agent_relay *r, struct talk *t)
 		client |= EPOLLOUT;
 	if (t->connected && !whole(&t->down))
 		signer |= EPOLLIN;
-	if (!t->connected || t->up.bytes)
+	if (!t->connected)
+		signer = sr_dial_events(&t->dial) == POLLIN ? EPOLLIN : EPOLLOUT;
+	else if (t->up.bytes)
 		signer |= EPOLLOUT;
 	ret = watch(r, &t->client, client);
 	return ret < 0 ? ret : watch(r, &t->signer, signer);
@@ -250,27 +255,32 @@ static int unreachable(struct sr_agent_relay *r, struct talk *t, int error)
 static int start_connect(struct sr_agent_relay *r, struct talk *t)
 {
 	const struct sr_agent_config *c = r->config;
-	int fd = -ENOTCONN;
+	int ret = -ENOTCONN;
 
-	if (c->control_connect)
-		fd = c->control_connect(c->control_arg);
-	else if (c->control.bytes)
-		fd = sr_address_connect(&c->control);
-	if (fd < 0)
-		return unreachable(r, t, fd);
-	t->signer.fd = fd;
+	if (c->control_connect) {
+		ret = c->control_connect(c->control_arg);
+		t->dial = (struct sr_dial){ .fd = ret, .until_ns = UINT64_MAX };
+	} else if (c->control.bytes) {
+		ret = sr_dial_start(&t->dial, &c->control);
+	}
+	if (ret < 0)
+		return unreachable(r, t, ret);
+	t->signer.fd = t->dial.fd;
 	return 0;
 }
 
 static int finish_connect(struct sr_agent_relay *r, struct talk *t)
 {
-	socklen_t len = sizeof(int);
-	int error = 0;
+	static const struct sr_address itself; /* what control_connect() has reached */
+	int ret = sr_dial_step(&t->dial, r->config->control_connect ? &itself :
+								      &r->config->control);
 
-	if (getsockopt(t->signer.fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-		error = errno;
-	if (error)
-		return unreachable(r, t, -error);
+	if (ret == -EAGAIN)
+		return 0;
+	if (ret < 0) {
+		t->signer = (struct end){ t, -1, 0 };
+		return unreachable(r, t, ret);
+	}
 	t->connected = true;
 	return 0;
 }

@@ -1,46 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "sr_stream.h"
 
 int sr_stream_connect(struct sr_stream *s)
 {
-	struct pollfd p;
-	socklen_t len = sizeof(int);
-	int error = 0;
+	int ret;
 
 	if (s->up)
 		return 0;
-	if (s->fd < 0) {
-		s->fd = sr_address_connect(&s->address);
-		if (s->fd < 0) {
-			int ret = s->fd;
-
-			s->fd = -1;
+	if (s->dial.fd < 0) {
+		ret = sr_dial_start(&s->dial, &s->address);
+		if (ret < 0)
 			return ret == -EAGAIN ? -ECONNREFUSED : ret;
-		}
 	}
-	p = (struct pollfd){ .fd = s->fd, .events = POLLOUT };
-	if (poll(&p, 1, 0) <= 0)
-		return -EAGAIN;
-	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-		error = errno;
-	if (error) {
-		sr_stream_close(s);
-		return -error;
-	}
-	s->up = true;
-	return 0;
+	ret = sr_dial_step(&s->dial, &s->address);
+	s->up = ret == 0;
+	return ret;
 }
 
 void sr_stream_close(struct sr_stream *s)
 {
-	if (s->fd >= 0)
-		(void)close(s->fd);
-	s->fd = -1;
+	sr_dial_close(&s->dial);
 	s->up = false;
 }
 
@@ -56,7 +38,7 @@ static int direct_connect(struct sr_transport *t)
 
 static ssize_t direct_send(struct sr_transport *t, const void *data, size_t bytes)
 {
-	ssize_t n = send(stream_of(t)->fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = send(stream_of(t)->dial.fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0)
 		return errno == EINTR ? -EAGAIN : -errno;
@@ -65,7 +47,7 @@ static ssize_t direct_send(struct sr_transport *t, const void *data, size_t byte
 
 static ssize_t direct_recv(struct sr_transport *t, void *data, size_t bytes)
 {
-	ssize_t n = recv(stream_of(t)->fd, data, bytes, MSG_DONTWAIT);
+	ssize_t n = recv(stream_of(t)->dial.fd, data, bytes, MSG_DONTWAIT);
 
 	if (n < 0)
 		return errno == EINTR ? -EAGAIN : -errno;
@@ -79,7 +61,7 @@ static void direct_hangup(struct sr_transport *t)
 
 static int direct_wait_fd(const struct sr_transport *t)
 {
-	return ((const struct sr_stream *)(const void *)t)->fd;
+	return ((const struct sr_stream *)(const void *)t)->dial.fd;
 }
 
 static void direct_destroy(struct sr_transport *t)
@@ -106,7 +88,7 @@ int sr_stream_new(struct sr_transport **transport, const struct sr_address *addr
 		return -ENOMEM;
 	s->transport.ops = &direct_ops;
 	s->address = *address;
-	s->fd = -1;
+	s->dial.fd = -1;
 	*transport = &s->transport;
 	return 0;
 }

@@ -5,12 +5,13 @@
 #ifndef SR_STREAM_H
 #define SR_STREAM_H
 
+#include "sr_dial.h"
 #include "sr_transport.h"
 
 struct sr_stream {
 	struct sr_transport transport; /* first */
 	struct sr_address address;
-	int fd; /* -1 without a connection */
+	struct sr_dial dial; /* its descriptor is -1 without a connection */
 	bool up;
 };
 

@@ -47,7 +47,7 @@ static void start_recv(struct uring *u)
 	sqe = io_uring_get_sqe(&u->ring);
 	if (!sqe)
 		return;
-	io_uring_prep_recv(sqe, u->stream.fd, u->recv_data, RECV_BYTES, 0);
+	io_uring_prep_recv(sqe, u->stream.dial.fd, u->recv_data, RECV_BYTES, 0);
 	io_uring_sqe_set_data64(sqe, TAG_RECV);
 	u->receiving = true;
 }
@@ -61,7 +61,7 @@ static void start_send(struct uring *u)
 	sqe = io_uring_get_sqe(&u->ring);
 	if (!sqe)
 		return;
-	io_uring_prep_send(sqe, u->stream.fd, u->send_data + u->send_done,
+	io_uring_prep_send(sqe, u->stream.dial.fd, u->send_data + u->send_done,
 			   u->send_bytes - u->send_done, MSG_NOSIGNAL);
 	io_uring_sqe_set_data64(sqe, TAG_SEND);
 	u->sending = true;
@@ -170,8 +170,8 @@ static void uring_hangup(struct sr_transport *t)
 {
 	struct uring *u = uring_of(t);
 
-	if (u->stream.fd >= 0)
-		(void)shutdown(u->stream.fd, SHUT_RDWR);
+	if (u->stream.dial.fd >= 0)
+		(void)shutdown(u->stream.dial.fd, SHUT_RDWR);
 	while (u->ring_made && (u->receiving || u->sending)) {
 		struct io_uring_cqe *cqe;
 		int ret = io_uring_submit_and_wait(&u->ring, 1);
@@ -197,7 +197,7 @@ static int uring_wait_fd(const struct sr_transport *t)
 {
 	/* A ring with DEFER_TASKRUN does not wake who polls its own descriptor. Its
 	 * receive runs only when we enter it, so until then the socket is readable. */
-	return ((const struct sr_stream *)(const void *)t)->fd;
+	return ((const struct sr_stream *)(const void *)t)->dial.fd;
 }
 
 static void uring_destroy(struct sr_transport *t)
@@ -232,7 +232,7 @@ int sr_stream_uring_new(struct sr_transport **transport, const struct sr_address
 	io_uring_queue_exit(&probe);
 	u->stream.transport.ops = &uring_ops;
 	u->stream.address = *address;
-	u->stream.fd = -1;
+	u->stream.dial.fd = -1;
 	*transport = &u->stream.transport;
 	return 0;
 }

@@ -44,6 +44,47 @@ Test(address, vsock_has_a_number_or_any_and_a_port)
 	cr_assert_eq(vm->svm_port, 4294967294u);
 }
 
+Test(address, vsock_auto_has_the_cid_that_somebody_hears_of)
+{
+	uint32_t cid = 0;
+	struct sr_address a = parse("vsock:auto:5000");
+	const struct sockaddr_vm *vm = (const struct sockaddr_vm *)(void *)&a.sock;
+	struct sr_address control;
+
+	cr_assert(a.found);
+	cr_assert_eq(vm->svm_port, 5000);
+	cr_assert_eq(sr_address_connect(&a), -EHOSTUNREACH, "nobody listens for it");
+	a.cid = &cid;
+	cr_assert_eq(sr_address_connect(&a), -EHOSTUNREACH, "nobody knows yet");
+	cr_assert_eq(sr_address_control(&a, &control, NULL), 0);
+	cr_assert_eq(control.cid, &cid, "the control address follows");
+}
+
+Test(address, hybrid_has_a_path_and_a_port)
+{
+	struct sr_address a = parse("hybrid:/run/a:b/vm.vsock:5000");
+	const struct sockaddr_un *un = (const struct sockaddr_un *)(void *)&a.sock;
+
+	cr_assert(a.hybrid);
+	cr_assert_eq(un->sun_family, AF_UNIX);
+	cr_assert_str_eq(un->sun_path, "/run/a:b/vm.vsock");
+	cr_assert_eq(a.port, 5000);
+	cr_assert_str_eq(a.text, "hybrid:/run/a:b/vm.vsock:5000");
+}
+
+Test(address, nobody_listens_at_what_is_for_connecting)
+{
+	static const char *const wrong[] = { "hybrid:/tmp/x:5000", "vsock:auto:5000" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sr_address a = parse(wrong[i]);
+		struct sr_reason why = { 0, "" };
+
+		cr_assert_eq(sr_address_listen(&a, SOCK_STREAM, 0600, &why), -EINVAL);
+		cr_assert(strstr(why.text, "vsock:any:5000"), "%s", why.text);
+	}
+}
+
 Test(address, what_is_none_is_einval_and_says_so)
 {
 	static const char *const wrong[] = { "",
@@ -63,6 +104,16 @@ Test(address, what_is_none_is_einval_and_says_so)
 					     "vsock:any",
 					     "vsock:anyx:1",
 					     "vsock: 1:2",
+					     "vsock:auto",
+					     "vsock:auto:",
+					     "vsock:auto:x",
+					     "vsock:autox:1",
+					     "hybrid:",
+					     "hybrid:/x",
+					     "hybrid:/x:",
+					     "hybrid::5000",
+					     "hybrid:/x:5000x",
+					     "hybrid:/x:4294967296",
 					     "vsock:0x1:2" };
 
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -131,8 +182,15 @@ static void no_control(const char *hot, const char *words)
 	cr_assert_eq(got.bytes, 77, "outputs are untouched on failure");
 }
 
+Test(address, control_of_a_hybrid_is_the_next_port)
+{
+	control_is("hybrid:/run/a:b:5000", "hybrid:/run/a:b:5001");
+	control_is("vsock:auto:5000", "vsock:auto:5001");
+}
+
 Test(address, no_control_above_the_last_port)
 {
+	no_control("hybrid:/run/x:4294967294", "last port");
 	no_control("vsock:16:4294967294", "last port");
 	no_control("vsock:16:4294967295", "last port");
 }

@@ -33,64 +33,92 @@ static int parse_vsock(struct sr_address *a, const char *text)
 
 	if (!colon)
 		return -EINVAL;
-	if (strncmp(text, "any:", 4) && parse_u32(text, colon, &cid) < 0)
+	a->found = !strncmp(text, "auto:", 5);
+	if (strncmp(text, "any:", 4) && !a->found && parse_u32(text, colon, &cid) < 0)
 		return -EINVAL;
 	if (parse_u32(colon + 1, colon + 1 + strlen(colon + 1), &port) < 0)
 		return -EINVAL;
 	vm.svm_cid = cid;
-	vm.svm_port = port;
+	vm.svm_port = a->port = port;
 	memcpy(&a->sock, &vm, sizeof vm);
 	a->bytes = sizeof vm;
 	return 0;
 }
 
+static int set_path(struct sr_address *a, const char *path, size_t bytes, struct sr_reason *why)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+
+	if (bytes >= sizeof un.sun_path)
+		return sr_reason_set(why, -EINVAL, "socket path is longer than %zu bytes",
+				     sizeof un.sun_path - 1);
+	memcpy(un.sun_path, path, bytes);
+	memcpy(&a->sock, &un, sizeof un);
+	a->bytes = sizeof un;
+	return 0;
+}
+
+/* The path may have colons of its own. */
+static bool is_hybrid(struct sr_address *a, const char *text, size_t *path_bytes)
+{
+	const char *colon = strrchr(text, ':');
+
+	if (!colon || colon == text ||
+	    parse_u32(colon + 1, colon + 1 + strlen(colon + 1), &a->port) < 0)
+		return false;
+	*path_bytes = (size_t)(colon - text);
+	a->hybrid = true;
+	return true;
+}
+
 int sr_address_parse(struct sr_address *address, const char *text, struct sr_reason *why)
 {
 	struct sr_address a;
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	size_t bytes;
+	int ret = 0;
 
 	memset(&a, 0, sizeof a);
 	if (strlen(text) >= sizeof a.text)
 		return sr_reason_set(why, -EINVAL, "address is longer than %zu bytes",
 				     sizeof a.text - 1);
 	memcpy(a.text, text, strlen(text) + 1);
-	if (!strncmp(text, "unix:", 5) && text[5]) {
-		if (strlen(text + 5) >= sizeof un.sun_path)
-			return sr_reason_set(why, -EINVAL, "socket path is longer than %zu bytes",
-					     sizeof un.sun_path - 1);
-		memcpy(un.sun_path, text + 5, strlen(text + 5) + 1);
-		memcpy(&a.sock, &un, sizeof un);
-		a.bytes = sizeof un;
-	} else if (strncmp(text, "vsock:", 6) || parse_vsock(&a, text + 6) < 0) {
+	if (!strncmp(text, "unix:", 5) && text[5])
+		ret = set_path(&a, text + 5, strlen(text + 5), why);
+	else if (!strncmp(text, "hybrid:", 7) && is_hybrid(&a, text + 7, &bytes))
+		ret = set_path(&a, text + 7, bytes, why);
+	else if (strncmp(text, "vsock:", 6) || parse_vsock(&a, text + 6) < 0)
 		return sr_reason_set(why, -EINVAL,
-				     "`%s` is no address: write unix:PATH or vsock:CID:PORT", text);
-	}
-	*address = a;
-	return 0;
+				     "`%s` is no address: write unix:PATH or vsock:CID:PORT, or "
+				     "hybrid:PATH:PORT",
+				     text);
+	if (ret == 0)
+		*address = a;
+	return ret;
 }
 
 int sr_address_control(const struct sr_address *hot, struct sr_address *control,
 		       struct sr_reason *why)
 {
 	char text[sizeof hot->text + sizeof ".control"];
-	struct sockaddr_vm vm;
+	const char *colon = strrchr(hot->text, ':');
+	int ret;
 
-	if (hot->sock.any.sa_family == AF_UNIX) {
+	if (hot->sock.any.sa_family == AF_UNIX && !hot->hybrid) {
 		(void)snprintf(text, sizeof text, "%s.control", hot->text);
 		return sr_address_parse(control, text, why);
 	}
-	memcpy(&vm, &hot->sock, sizeof vm);
 	/* The number above it, VMADDR_PORT_ANY, is no port to connect to. */
-	if (vm.svm_port >= VMADDR_PORT_ANY - 1)
+	if (hot->port >= VMADDR_PORT_ANY - 1)
 		return sr_reason_set(why, -EINVAL,
 				     "%s has the last port, and control conversations take the one "
 				     "above: choose a lower one, or give --control",
 				     hot->text);
-	if (vm.svm_cid == VMADDR_CID_ANY)
-		(void)snprintf(text, sizeof text, "vsock:any:%u", vm.svm_port + 1);
-	else
-		(void)snprintf(text, sizeof text, "vsock:%u:%u", vm.svm_cid, vm.svm_port + 1);
-	return sr_address_parse(control, text, why);
+	(void)snprintf(text, sizeof text, "%.*s%u", (int)(colon + 1 - hot->text), hot->text,
+		       hot->port + 1);
+	ret = sr_address_parse(control, text, why);
+	if (ret == 0)
+		control->cid = hot->cid;
+	return ret;
 }
 
 static int new_socket(const struct sr_address *a, int type)
@@ -102,12 +130,22 @@ static int new_socket(const struct sr_address *a, int type)
 
 int sr_address_connect(const struct sr_address *address)
 {
-	int fd = new_socket(address, SOCK_STREAM);
+	struct sr_address at = *address;
+	struct sockaddr_vm vm;
+	int fd;
 	int ret;
 
+	if (at.found) {
+		memcpy(&vm, &at.sock, sizeof vm);
+		vm.svm_cid = at.cid ? sr_load32_relaxed(at.cid) : 0;
+		if (!vm.svm_cid)
+			return -EHOSTUNREACH;
+		memcpy(&at.sock, &vm, sizeof vm);
+	}
+	fd = new_socket(&at, SOCK_STREAM);
 	if (fd < 0)
 		return fd;
-	if (connect(fd, &address->sock.any, address->bytes) < 0 && errno != EINPROGRESS) {
+	if (connect(fd, &at.sock.any, at.bytes) < 0 && errno != EINPROGRESS) {
 		ret = -errno;
 		(void)close(fd);
 		return ret;
@@ -168,9 +206,15 @@ int sr_address_listen(const struct sr_address *address, int type, unsigned int m
 		      struct sr_reason *why)
 {
 	const char *path = unix_path(address);
-	int fd = new_socket(address, type);
+	int fd;
 	int ret;
 
+	if (address->hybrid || address->found)
+		return sr_reason_set(why, -EINVAL,
+				     "%s is an address to connect to: inside the guest listen at "
+				     "vsock:any:%u",
+				     address->text, address->port);
+	fd = new_socket(address, type);
 	if (fd < 0)
 		return sr_reason_set(why, fd, "cannot make a socket for %s: %s", address->text,
 				     strerror(-fd));
