@@ -7,6 +7,7 @@
 
 #include "sr_agent_options.h"
 #include "sr_frame.h"
+#include "sr_heartbeat.h"
 #include "sr_region.h"
 
 static struct sr_agent *running;
@@ -29,16 +30,21 @@ static int set_io(void *target, const char *value, const struct sr_option *o,
 
 static struct sr_agent_config config;
 static struct sr_address signer;
+static struct sr_address heartbeat;
 static bool uring;
 static bool only_check;
 
 static const struct sr_option options[] = {
 	SR_AGENT_OPTIONS(config),
-	{ "signer", "ADDRESS", "where the signer listens: unix:PATH or vsock:CID:PORT",
+	{ "signer", "ADDRESS",
+	  "where the signer listens: unix:PATH, vsock:CID:PORT, vsock:auto:PORT, hybrid:PATH:PORT",
 	  sr_set_address, &signer, 0, 0 },
 	{ "control", "ADDRESS",
 	  "where it takes control conversations (by default from --signer)", sr_set_address,
 	  &config.control, 0, 0 },
+	{ "heartbeat", "ADDRESS",
+	  "where an enclave that starts says so (vsock:any:9000 with vsock:auto)", sr_set_address,
+	  &heartbeat, 0, 0 },
 	{ "depth-max", "N", "requests in flight that a session may ask for (4096)", sr_set_pow2,
 	  &config.depth_max, SR_DEPTH_MIN, SR_DEPTH_MAX },
 	{ "slot-bytes-max", "N", "submission slot that a process may ask for (4224)", sr_set_lines,
@@ -93,9 +99,31 @@ static int make_transport(struct sr_transport **transport, struct sr_reason *why
 	return 0;
 }
 
+/* Where the enclave's CID is to be found, somebody has to listen for it. */
+static int find_addresses(struct sr_reason *why)
+{
+	if (!config.control.bytes && sr_address_control(&signer, &config.control, why) < 0)
+		return -EINVAL;
+	if ((signer.found || config.control.found) && !heartbeat.bytes)
+		return sr_address_parse(&heartbeat, "vsock:any:9000", why);
+	return 0;
+}
+
+static int listen_for_enclave(struct sr_heartbeat **beat, struct sr_reason *why)
+{
+	int ret = 0;
+
+	if (heartbeat.bytes)
+		ret = sr_heartbeat_new(beat, &heartbeat, sr_program_log, &program, why);
+	if (ret == 0 && *beat)
+		signer.cid = config.control.cid = sr_heartbeat_cid(*beat);
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_signal };
+	struct sr_heartbeat *beat = NULL;
 	struct sr_transport *transport;
 	struct sr_reason why = { 0, "" };
 	int operand;
@@ -113,7 +141,7 @@ int main(int argc, char **argv)
 				    operand < argc ? argv[operand] : "");
 		return sr_program_fail(&program, &why);
 	}
-	if (!config.control.bytes && sr_address_control(&signer, &config.control, &why) < 0)
+	if (find_addresses(&why) < 0)
 		return sr_program_fail(&program, &why);
 	if (only_check)
 		return check();
@@ -123,7 +151,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.log = sr_program_log;
 	config.log_arg = &program;
-	if (make_transport(&transport, &why) < 0 ||
+	if (listen_for_enclave(&beat, &why) < 0 || make_transport(&transport, &why) < 0 ||
 	    sr_agent_new(&running, &config, transport, &why) < 0)
 		return sr_program_fail(&program, &why);
 	(void)sigaction(SIGTERM, &action, NULL);
@@ -134,5 +162,6 @@ int main(int argc, char **argv)
 	if (operand < 0)
 		(void)fprintf(stderr, "sigring-agent: cannot start a thread: %s\n", strerror(-operand));
 	sr_agent_delete(running);
+	sr_heartbeat_delete(beat);
 	return operand < 0 ? 1 : 0;
 }
