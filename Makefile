@@ -112,7 +112,8 @@ $(B)/sigring-agent: $(call objects,host_agent,sigring_agent) $(O_agent) $(O_core
 $(B)/sigring-agent: LIBS := $(L_agent) $(L_core)
 $(B)/sigring-tune: $(call objects,host_agent,sigring_tune) $(O_tune) $(O_host) $(O_core)
 $(B)/sigring-tune: LIBS := $(L_core)
-$(B)/sigring-enclave: $(call objects,enclave_shim,sigring_enclave $(SERVE) $(GROUND_enclave)) $(O_shim) $(O_host) $(O_sealed) $(O_order) $(O_core)
+O_enclave := $(call objects,enclave_shim,sigring_enclave $(SERVE) $(GROUND_enclave)) $(O_shim) $(O_host) $(O_sealed) $(O_order) $(O_core)
+$(B)/sigring-enclave: $(O_enclave)
 $(B)/sigring-enclave: LIBS := $(L_crypto) $(L_signer)
 $(B)/sigring-signer: $(call objects,enclave_shim,sigring_signer $(SERVE) $(GROUND_host)) $(O_shim) $(O_host) $(O_signer) $(O_attest) $(O_order) $(O_core)
 $(B)/sigring-signer: LIBS := $(L_crypto) $(L_client)
@@ -125,6 +126,23 @@ $(B)/sigring-replay: LIBS := $(L_crypto) -ljansson $(L_client) -lm
 $(addprefix $(B)/,$(PROGRAMS)):
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+# What an enclave image holds: no library comes from elsewhere.
+STATIC := $(addprefix $(B)/static/,sigring-init sigring-enclave)
+O_init := $(call objects,enclave_shim,sigring_init sr_nsm sr_nsm_message) $(B)/ring/session/sr_secret.o
+$(B)/static/sigring-init: $(O_init)
+$(B)/static/sigring-enclave: $(O_enclave)
+$(B)/static/sigring-enclave: LIBS := $(L_crypto) $(L_signer)
+$(STATIC):
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections,--no-warnings,--build-id=none -s -o $@ $^ $(LIBS)
+
+.PHONY: eif
+eif: $(STATIC) ## enclave image build/sigring.eif (KERNEL= MODULES= OPERATORS= OPERATORS_NEEDED=; see docs/nitro.md)
+	$(Q)BUILD=$(B) VERSION=$(VERSION) KERNEL="$(KERNEL)" MODULES="$(MODULES)" MODULE_FILES="$(MODULE_FILES)" \
+		OPERATORS="$(OPERATORS)" OPERATORS_NEEDED="$(OPERATORS_NEEDED)" $(if $(CONFIG),CONFIG="$(CONFIG)") \
+		$(if $(CMDLINE),CMDLINE="$(CMDLINE)") SIGN_KEY="$(SIGN_KEY)" SIGN_CERT="$(SIGN_CERT)" enclave_shim/image.sh
 
 $(B)/libsigring.a: $(O_client)
 	@echo "  AR    $@"

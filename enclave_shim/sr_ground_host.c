@@ -63,6 +63,7 @@ static int mock_tell(const void *module, const struct sr_evidence *evidence, con
 
 const struct sr_ground sr_ground_host = {
 	.clear = &sr_core_clear,
+	.loops = 3, /* engine, agent, signer */
 	.snapshots = true,
 	.load_keys = load_keys,
 	.open = mock_open,

@@ -38,7 +38,6 @@ void sr_serve_config_init(struct sr_serve_config *config)
 	config->listen_mode = 0660;
 	config->turn_records = 1;
 	config->cpu = -1;
-	config->loops = 3;
 }
 
 int sr_serve_new(struct sr_serve **serve, const struct sr_serve_config *config,

@@ -48,7 +48,7 @@ static int take_options(struct sr_serve_main *m, int argc, char **argv, struct s
 	m->signer.ground = m->ground;
 	m->signer.log = m->serve.log = sr_program_log;
 	m->signer.log_arg = m->serve.log_arg = m->program;
-	m->signer.loops = m->serve.loops;
+	m->signer.loops = m->serve.loops = m->ground->loops;
 	m->signer.cpu = m->serve.cpu;
 	m->signer.control_mode = m->serve.listen_mode;
 	if (m->signer.operators && !m->signer.control.bytes)
