@@ -140,8 +140,22 @@ int sr_desk_read(struct sr_desk *desk, struct sr_order_line *order, const json_t
 	return 0;
 }
 
-int sr_desk_digest(struct sr_desk *desk, unsigned char digest[32], const struct sr_order_line *o)
+/* Decodes an order, with the nonce that the signer has filled in where there was none. */
+static int take(struct sr_desk *desk, const struct sr_order_line *o, uint64_t nonce)
 {
+	if (o->body_bytes < SR_ORDER_HEAD_BYTES || o->body_bytes > sizeof desk->body)
+		return -EINVAL;
+	memcpy(desk->body, o->body, o->body_bytes);
+	if (nonce && !sr_get64(desk->body + SR_ORDER_NONCE))
+		sr_put64(desk->body + SR_ORDER_NONCE, nonce);
+	return decode(desk, o->type, desk->body, o->body_bytes) ? -EINVAL : 0;
+}
+
+int sr_desk_digest(struct sr_desk *desk, unsigned char digest[32], const struct sr_order_line *o,
+		   uint64_t nonce)
+{
+	int err;
+
 	switch (o->type) {
 	case SR_ECDSA_SHA256:
 		return sr_sha256(desk->env.hasher, digest, o->body, o->body_bytes);
@@ -154,20 +168,24 @@ int sr_desk_digest(struct sr_desk *desk, unsigned char digest[32], const struct 
 	default:
 		if (o->type < SR_TYPE_TYPED_MIN)
 			return -ENOENT;
-		memcpy(digest, o->digest, SR_DIGEST_BYTES);
-		return 0;
+		if (!nonce) {
+			memcpy(digest, o->digest, SR_DIGEST_BYTES);
+			return 0;
+		}
+		err = take(desk, o, nonce);
+		return err ? err : sr_order_digest(digest, &desk->order, &desk->env) ? -EIO : 0;
 	}
 }
 
 int sr_desk_write(struct sr_desk *desk, struct sr_desk_text *text, const struct sr_order_line *o,
-		  const unsigned char rs[64], uint8_t recid)
+		  uint64_t nonce, const unsigned char rs[64], uint8_t recid)
 {
 	struct sr_order_signature signature = { .recid = recid };
 	int bytes;
 
 	if (o->type < SR_TYPE_TYPED_MIN)
 		return -ENOENT;
-	if (decode(desk, o->type, o->body, o->body_bytes))
+	if (take(desk, o, nonce))
 		return -EINVAL;
 	memcpy(signature.rs, rs, sizeof signature.rs);
 	bytes = sr_order_signature_text(desk->signature, sizeof desk->signature, &desk->order,

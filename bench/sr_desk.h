@@ -36,16 +36,20 @@ SR_WARN_UNUSED int sr_desk_read(struct sr_desk *desk, struct sr_order_line *orde
 /*
  * sr_desk_digest - what ECDSA signs for an order of any type, a typed one or not.
  *
- * Returns 0; -ENOENT for one that is not signed with ECDSA; -EIO.
+ * @nonce: what the signer has given a typed order that came with 0; 0 leaves it as it is.
+ *
+ * Returns 0; -ENOENT for one that is not signed with ECDSA; -EINVAL for a nonce that the
+ * order cannot have; -EIO.
  */
 SR_WARN_UNUSED int sr_desk_digest(struct sr_desk *desk, unsigned char digest[32],
-				  const struct sr_order_line *order);
+				  const struct sr_order_line *order, uint64_t nonce);
 
 /*
  * sr_desk_write - a typed order's signature as its venue has it, and the body to post.
  *
  * @text:  out: both, as JSON values where the venue's are, the second as it is posted; of
  *         use until the next call.
+ * @nonce: as above.
  *
  * Returns 0; -ENOENT for a blind type, which has neither; -EINVAL; -ENOSPC.
  */
@@ -56,8 +60,8 @@ struct sr_desk_text {
 	size_t post_bytes;
 };
 SR_WARN_UNUSED int sr_desk_write(struct sr_desk *desk, struct sr_desk_text *text,
-				 const struct sr_order_line *order, const unsigned char rs[64],
-				 uint8_t recid);
+				 const struct sr_order_line *order, uint64_t nonce,
+				 const unsigned char rs[64], uint8_t recid);
 
 /* sr_desk_type_name - of a typed or blind type; never NULL. */
 const char *sr_desk_type_name(uint32_t type);

@@ -66,8 +66,10 @@ enum sr_replay_verdict { SR_NOT_CHECKED = 0, SR_GOOD, SR_BAD };
 /* One for each order sent; the order is that of the file, repeated. */
 struct sr_replay_result {
 	unsigned char signature[SR_SIG_BYTES];
+	unsigned char digest[SR_ORDERS_DIGEST_BYTES]; /* of a typed order, with that nonce */
 	uint64_t latency_ns;  /* from submit; holds the time of submit until then */
 	uint64_t intended_ns; /* latency from the moment that the rate had in mind */
+	uint64_t venue_nonce; /* that the signature is for; 0 = none */
 	uint16_t status;
 	uint16_t policy;
 	uint8_t recovery_id;

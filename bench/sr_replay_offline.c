@@ -42,7 +42,7 @@ static int sign_one(struct sr_replay *rp, uint64_t i)
 	unsigned char digest[32] = { 0 };
 	int err;
 
-	if (o->type != SR_BIP340 && sr_desk_digest(rp->orders.desk, digest, o))
+	if (o->type != SR_BIP340 && sr_desk_digest(rp->orders.desk, digest, o, 0))
 		return -EIO;
 	err = sr_offline_sign(rp->offline, r->signature, &r->recovery_id, o, digest);
 	if (err)

@@ -22,6 +22,18 @@ static void put_hex(json_t *object, const char *name, const unsigned char bytes[
 	(void)json_object_set_new(object, name, json_string(text));
 }
 
+/* The typed body, as `sigringctl policy check` takes it. */
+static void put_body(json_t *line, const struct sr_order_line *o)
+{
+	char text[2 * SR_SUB_BYTES_MAX + 1];
+
+	if (o->type <= SR_TYPE_BLIND_MAX)
+		return;
+	for (uint32_t i = 0; i < o->body_bytes; i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", o->body[i]);
+	(void)json_object_set_new(line, "body", json_string(text));
+}
+
 /* The signature as the venue has it, and what is posted, byte for byte. */
 static void put_venue(json_t *line, const struct sr_replay *rp, const struct sr_order_line *o,
 		      const struct sr_replay_result *r)
@@ -29,7 +41,8 @@ static void put_venue(json_t *line, const struct sr_replay *rp, const struct sr_
 	struct sr_desk_text text;
 	json_t *signature;
 
-	if (sr_desk_write(rp->orders.desk, &text, o, r->signature, r->recovery_id))
+	if (sr_desk_write(rp->orders.desk, &text, o, r->venue_nonce, r->signature,
+			  r->recovery_id))
 		return;
 	signature = json_loadb(text.signature, text.signature_bytes, JSON_DECODE_ANY, NULL);
 	if (!signature)
@@ -67,7 +80,8 @@ static json_t *result_json(const struct sr_replay *rp, uint64_t i)
 	put(line, "key", o->key);
 	(void)json_object_set_new(line, "type", json_string(sr_desk_type_name(o->type)));
 	(void)json_object_set_new(line, "status", json_string(status));
-	if (!sr_desk_digest(rp->orders.desk, digest, o))
+	put_body(line, o);
+	if (!sr_desk_digest(rp->orders.desk, digest, o, r->venue_nonce))
 		put_hex(line, "digest", digest);
 	if (!r->completions)
 		return line;
@@ -77,6 +91,8 @@ static json_t *result_json(const struct sr_replay *rp, uint64_t i)
 		(void)json_object_set_new(line, "policy", json_string(sr_policy_name(r->policy)));
 		put(line, "policy_code", r->policy);
 	}
+	if (r->status == SR_OK && r->venue_nonce)
+		put(line, "nonce", r->venue_nonce);
 	if (r->status == SR_OK)
 		put_signature(line, rp, o, r);
 	return line;

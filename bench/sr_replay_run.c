@@ -99,6 +99,7 @@ static void account(struct sr_replay *rp, const struct sr_completion *c, uint64_
 	r->intended_ns = now - r->intended_ns;
 	r->status = c->status;
 	r->policy = c->policy;
+	r->venue_nonce = c->venue_nonce;
 	r->recovery_id = c->recovery_id;
 	r->sigkind = c->sigkind;
 	memcpy(r->signature, c->signature, sizeof r->signature);

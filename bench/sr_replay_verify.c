@@ -28,9 +28,23 @@ static bool right_kind(uint16_t type, uint8_t sigkind)
 }
 
 /*
- * A blind body is hashed by the verifier's own code. A typed order's digest is the one that
- * its line was read to: what the venue will compute from the body that is posted.
+ * What the venue will compute from the body that is posted: the digest of the line, or with
+ * the nonce that the signer gave. One thread's work, and little beside the curve's.
  */
+static void digests_make(struct sr_replay *rp)
+{
+	for (uint64_t i = 0; i < rp->submitted; i++) {
+		const struct sr_order_line *o = &rp->orders.list[i % rp->orders.count];
+		struct sr_replay_result *r = &rp->results[i];
+
+		if (o->type <= SR_TYPE_BLIND_MAX || r->status != SR_OK || !r->completions)
+			continue;
+		if (sr_desk_digest(rp->orders.desk, r->digest, o, r->venue_nonce))
+			memset(r->digest, 0, sizeof r->digest); /* nothing verifies with it */
+	}
+}
+
+/* A blind body is hashed by the verifier's own code. */
 static int check_signature(struct sr_verifier *verifier, const unsigned char pubkey[33],
 			   const struct sr_order_line *o, const struct sr_replay_result *r)
 {
@@ -40,10 +54,10 @@ static int check_signature(struct sr_verifier *verifier, const unsigned char pub
 	if (o->type <= SR_TYPE_BLIND_MAX)
 		return sr_verify_signature(verifier, pubkey, o->type, o->body, o->body_bytes,
 					   r->signature, r->recovery_id);
-	err = sr_verify_ecdsa(verifier, pubkey, 33, o->digest, r->signature, SR_SIG_BYTES,
+	err = sr_verify_ecdsa(verifier, pubkey, 33, r->digest, r->signature, SR_SIG_BYTES,
 			      SR_VERIFY_LOW_S);
 	if (!err)
-		err = sr_verify_recover(verifier, recovered, o->digest, r->signature,
+		err = sr_verify_recover(verifier, recovered, r->digest, r->signature,
 					r->recovery_id);
 	return err ? err : memcmp(recovered, pubkey, 33) ? -EBADMSG : 0;
 }
@@ -98,6 +112,7 @@ void sr_replay_verify(struct sr_replay *rp)
 	unsigned int wanted = 1, started = 0;
 	cpu_set_t cpus;
 
+	digests_make(rp);
 	if (!sched_getaffinity(0, sizeof cpus, &cpus) && CPU_COUNT(&cpus) > 1)
 		wanted = (unsigned int)CPU_COUNT(&cpus);
 	if (wanted > THREADS_MAX)
