@@ -59,9 +59,10 @@ static void order_read(struct sr_hl_order *order, const struct sr_node *node, bo
 	}
 	if (!order->price)
 		sr_node_fail(node, "p: expected a price above 0");
-	if (!order->size && !(whole && order->flags & SR_HL_TRIGGER))
-		sr_node_fail(node, "s: expected a size above 0; only a trigger of positionTpsl "
-				   "may close the whole position with 0");
+	if (!order->size &&
+	    !(whole && order->flags & SR_HL_TRIGGER && order->flags & SR_HL_REDUCE_ONLY))
+		sr_node_fail(node, "s: expected a size above 0; only a reduce-only trigger of "
+				   "positionTpsl may close the whole position with 0");
 }
 
 static void grouping_read(struct sr_hl_head *head, const struct sr_node *action)

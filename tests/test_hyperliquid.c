@@ -403,7 +403,7 @@ Test(hyperliquid, kinds_tell_what_only_cancels)
 	cr_assert_eq(view->kind, SR_KIND_MODIFY);
 	cr_assert_eq(view->legs[0].notional, 24550470);
 	cr_assert_eq(decoded(sr_hl_schedule_put(rig_body, room, &plain, 5)), 0);
-	cr_assert_eq(view->kind, SR_KIND_CANCEL);
+	cr_assert_eq(view->kind, SR_KIND_CONFIGURE, "far enough ahead it never goes off");
 	cr_assert_eq(decoded(sr_hl_schedule_put(rig_body, room, &plain, 0)), 0);
 	cr_assert_eq(view->kind, SR_KIND_CONFIGURE, "it takes a dead man's switch away");
 	cr_assert_eq(decoded(sr_hl_leverage_put(rig_body, room, &plain, 7, true, 20)), 0);
@@ -546,6 +546,23 @@ Test(hyperliquid, no_bit_of_a_body_is_without_a_meaning)
 	orders[0] = limit_order();
 	orders[1] = order;
 	check_every_bit(sr_hl_order_put(rig_body, sizeof rig_body, &plain, orders, 2));
+}
+
+/* {"p": n} is paid for: what goes to a builder is not all that an order costs. */
+Test(hyperliquid, priority_is_a_fee_that_policy_sees)
+{
+	static const unsigned char builder[20] = { 4 };
+	struct sr_hl_head head = { .nonce = 1, .grouping = SR_HL_GROUP_PRIORITY, .priority = 7 };
+	struct sr_hl_order order = limit_order();
+
+	cr_assert_eq(decoded(put(&head, &order)), 0);
+	cr_assert_eq(rig_order.view.fee, 7);
+	cr_assert_eq(rig_order.view.fee_to.bytes, 0);
+	head.builder = builder;
+	head.builder_fee = 25;
+	head.priority = UINT32_MAX;
+	cr_assert_eq(decoded(put(&head, &order)), 0);
+	cr_assert_eq(rig_order.view.fee, UINT64_C(25) + UINT32_MAX);
 }
 
 static void refused(const struct sr_hl_head *head, const struct sr_hl_order *order,
@@ -695,6 +712,9 @@ Test(hyperliquid, lesson_a_size_of_zero_is_said_on_purpose_or_refused)
 	order.tif = SR_HL_TIF_NONE;
 	order.trigger_price = order.price;
 	refused(&plain, &order, "size 0 in no group");
+	order.flags &= ~(uint32_t)SR_HL_REDUCE_ONLY;
+	refused(&head, &order, "size 0 of what could open a position");
+	order.flags |= SR_HL_REDUCE_ONLY;
 	cr_assert_eq(decoded(put(&head, &order)), 0);
 	cr_assert(rig_order.view.legs[0].flags & SR_LEG_WHOLE, "and policy sees it");
 	cr_assert_eq(decoded(sr_hl_modify_put(rig_body, sizeof rig_body, &plain, &order, 1, false)),

@@ -948,7 +948,10 @@ Test(manifest, shipped_examples_are_taken_and_say_what_they_should)
 	cr_assert(manifest.key_count == 1 && manifest.policy.asset_count == 1);
 	cr_assert_eq(manifest.keys[0].permissions, 0);
 	cr_assert_eq(r->kinds[0],
-		     1u << SR_KIND_ORDER | 1u << SR_KIND_CANCEL | 1u << SR_KIND_MODIFY);
+		     1u << SR_KIND_ORDER | 1u << SR_KIND_CANCEL | 1u << SR_KIND_MODIFY |
+			     1u << SR_KIND_CONFIGURE);
+	cr_assert(r->value_max == 0 && manifest.policy.assets[0].leverage_max == 0,
+		  "it configures a dead man's switch and nothing else");
 	cr_assert(r->mainnet && !r->testnet && r->nonce == SR_POLICY_NONCE_GIVEN);
 	cr_assert_neq(r->unexpired_notional_max, SR_POLICY_UNLIMITED);
 	cr_assert_neq(r->window_notional_max, SR_POLICY_UNLIMITED);

@@ -121,10 +121,10 @@ static int head_decode(struct sr_order_view *view, const unsigned char *body)
 	view->expiry_ms = expires;
 	if (flags & SR_HL_HAS_VAULT)
 		sr_party_set(&view->account, body + SR_HL_VAULT, SR_ADDRESS_BYTES);
-	if (flags & SR_HL_HAS_BUILDER) {
+	if (flags & SR_HL_HAS_BUILDER)
 		sr_party_set(&view->fee_to, body + SR_HL_BUILDER, SR_ADDRESS_BYTES);
-		view->fee = fee;
-	}
+	/* A priority is paid for, to nobody whom a list could name. */
+	view->fee = (uint64_t)fee + sr_get32(body + SR_HL_PRIORITY);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static bool row_valid(const struct sr_hl_order *order, const unsigned char *body
 	if (!(flags & SR_HL_TARGET_CLOID) && !sr_bytes_zero(order->target_cloid + 8, 8))
 		return false;
 	/* With reduce-only a size of 0 closes the whole position: said on purpose, or not at all. */
-	return order->size || (!modify && flags & SR_HL_TRIGGER &&
+	return order->size || (!modify && flags & SR_HL_TRIGGER && flags & SR_HL_REDUCE_ONLY &&
 			       body[SR_HL_GROUPING] == SR_HL_GROUP_POSITION_TPSL);
 }
 
@@ -259,8 +259,9 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 		view->kind = SR_KIND_CANCEL;
 		return others_decode(view, body, rows);
 	case SR_HL_SCHEDULE_CANCEL:
-		/* Without a time it takes a dead man's switch away, which cancels nothing. */
-		view->kind = rows ? SR_KIND_CANCEL : SR_KIND_CONFIGURE;
+		/* It sets a dead man's switch, moves it or takes it away, and cancels nothing
+		 * itself: who may only leave must not keep it from going off. */
+		view->kind = SR_KIND_CONFIGURE;
 		return rows && !sr_get64(body + SR_HL_ROWS) ? -EINVAL : 0;
 	case SR_HL_NOOP:
 		view->kind = SR_KIND_NOOP;
