@@ -169,12 +169,18 @@ static bool decimals_known(struct scaled *s)
 	return s->price_decimals != SR_DECIMALS_BY_ASSET && s->size_decimals != SR_DECIMALS_BY_ASSET;
 }
 
+/* A sale at 0 sells at any price, and so may an order that names none. */
+static bool binds(const struct sr_order_leg *leg)
+{
+	return !(leg->flags & SR_LEG_MARKET) && leg->price;
+}
+
 /* The worst that it may come to: a price that does not bind is the highest of the band. */
 static bool notional_of(const struct scaled *s, uint64_t *notional)
 {
 	const struct sr_policy_bound *high = &s->asset->price_max;
 
-	if (s->leg->flags & SR_LEG_MARKET)
+	if (!binds(s->leg))
 		return high->given && !high->unlimited &&
 		       !sr_notional(notional, high->value, high->decimals, s->leg->size,
 				    s->size_decimals);
@@ -195,7 +201,7 @@ static bool size_allowed(const struct judging *j, const struct scaled *s)
 
 static enum sr_policy judge_price(const struct judging *j, const struct scaled *s)
 {
-	if (s->leg->flags & SR_LEG_MARKET)
+	if (!binds(s->leg))
 		return j->rules->market_orders ? SR_POLICY_NONE : SR_POLICY_MARKET_ORDER;
 	if (!at_least(s->leg->price, s->price_decimals, &s->asset->price_min) ||
 	    !at_most(s->leg->price, s->price_decimals, &s->asset->price_max))

@@ -528,7 +528,7 @@ Test(policy, price_is_within_its_band)
 	PASSES();
 	leg->price++;
 	IS(PRICE_BAND);
-	leg->price = 0;
+	leg->price = 1;
 	IS(PRICE_BAND);
 	leg->price = ~(sr_u128)0;
 	IS(PRICE_BAND);
@@ -548,6 +548,28 @@ Test(policy, price_that_does_not_bind_counts_at_the_top_of_the_band)
 	IS(MARKET_ORDER);
 	rules->market_orders = true;
 	obey();
+	PASSES();
+	cr_assert_eq(verdict.notional, 110 * MILLION);
+	asset->price_max = no_bound;
+	obey();
+	IS(NOTIONAL);
+}
+
+/* A sale at 0, or an order of a schema without a price: neither is worth nothing. */
+Test(policy, price_of_0_binds_nobody)
+{
+	asset->price_min = bound(0, 0);
+	obey();
+	leg->side = SR_SIDE_SELL;
+	leg->price = 0;
+	leg->notional = 0;
+	IS(MARKET_ORDER);
+	rules->market_orders = true;
+	obey();
+	order.venue = &(struct sr_venue){ .type = SR_TYPE_HYPERLIQUID };
+	PASSES();
+	cr_assert_eq(verdict.notional, 110 * MILLION);
+	leg->flags = 0;
 	PASSES();
 	cr_assert_eq(verdict.notional, 110 * MILLION);
 	asset->price_max = no_bound;
@@ -1256,6 +1278,8 @@ static enum sr_policy expected(uint64_t window_used, uint64_t *notional)
 	if (!leg->size || bn_compare(leg->size, sd, asset->size_max.value,
 				     asset->size_max.decimals) > 0)
 		return SR_POLICY_SIZE;
+	if (!leg->price)
+		return SR_POLICY_MARKET_ORDER;
 	if (bn_compare(leg->price, pd, asset->price_min.value, asset->price_min.decimals) < 0 ||
 	    bn_compare(leg->price, pd, asset->price_max.value, asset->price_max.decimals) > 0)
 		return SR_POLICY_PRICE_BAND;
