@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "sr_line.h"
-#include "sr_order.h"
+#include "sr_venue.h"
 
 #define SIGNATURE_BYTES 4096u
 

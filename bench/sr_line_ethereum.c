@@ -20,7 +20,7 @@ static uint64_t quantity(const struct sr_node *tx, const char *name)
 	uint64_t n;
 
 	sr_node_u256(tx, name, v);
-	if (!sr_bytes_zero(v, 24))
+	if (!sr_all_zero(v, 24))
 		sr_node_fail(tx, "%s: expected less than 2^64", name);
 	memcpy(&n, v + 24, sizeof n);
 	return __builtin_bswap64(n);

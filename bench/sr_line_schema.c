@@ -178,7 +178,7 @@ static void domain_read(struct sr_schema_source *source, struct domain_parts *pa
 		parts->domain.version = sr_node_text(&domain, "version", SR_SCHEMA_TYPE_BYTES);
 	if (sr_node_has(&domain, "chainId")) {
 		sr_node_u256(&domain, "chainId", chain);
-		if (!sr_bytes_zero(chain, 24))
+		if (!sr_all_zero(chain, 24))
 			sr_node_fail(&domain, "chainId: expected less than 2^64");
 		memcpy(&parts->domain.chain_id, chain + 24, 8);
 		parts->domain.chain_id = __builtin_bswap64(parts->domain.chain_id);

@@ -303,7 +303,7 @@ static bool wide_get(const struct sr_node *node, unsigned char v[32], bool sign)
 	if (!sign)
 		return true;
 	/* From -2^255 to 2^255 - 1. */
-	if (v[0] & 0x80 && !(minus && v[0] == 0x80 && sr_bytes_zero(v + 1, 31)))
+	if (v[0] & 0x80 && !(minus && v[0] == 0x80 && sr_all_zero(v + 1, 31)))
 		return false;
 	if (minus)
 		negate(v);

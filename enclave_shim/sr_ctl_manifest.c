@@ -18,6 +18,7 @@
 #include "sr_pairfile_operator.h"
 #include "sr_secret.h"
 #include "sr_type.h"
+#include "sr_venue.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

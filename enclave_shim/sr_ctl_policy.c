@@ -12,6 +12,7 @@
 #include "sr_ctl_vault.h"
 #include "sr_digits.h"
 #include "sr_manifest.h"
+#include "sr_venue.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "sr_order.h"
+#include "sr_venue.h"
 
 struct sr_answerer {
 	struct sr_sign *sign;

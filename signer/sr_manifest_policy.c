@@ -2,6 +2,7 @@
 #include "sr_manifest_policy.h"
 
 #include "sr_digits.h"
+#include "sr_venue.h"
 
 #define ASSET_DIGITS_MAX 78u
 

@@ -11,7 +11,7 @@
 #include "sr_grvt.h"
 #include "sr_hibachi.h"
 #include "sr_hyperliquid.h"
-#include "sr_order.h"
+#include "sr_venue.h"
 #include "sr_polymarket.h"
 #include "sr_schema.h"
 #include "sr_typed_data.h"

@@ -17,6 +17,7 @@
 #include "sr_hash.h"
 #include "sr_order.h"
 #include "sr_orders.h"
+#include "sr_venue.h"
 
 #define RIG_BODY_BYTES 4096u
 #define RIG_TEXT_BYTES 65536u

@@ -365,6 +365,59 @@ Test(grvt, what_is_posted_has_the_venues_texts)
 	cr_assert_str_eq(rig_text, expected);
 }
 
+Test(grvt, a_patched_template_is_the_order_and_its_text)
+{
+	const struct sr_order_signature signature = { { 0, 0xab }, 1 };
+	static const unsigned char id[8] = { 42 };
+	const struct sr_patch patch = { .price = 68900500000000, .size = 1013000000, .nonce = 5,
+					.expires = 1730800479321350001, .client_id = id };
+	struct sr_grvt_order order = some_order(1);
+	static unsigned char body[SR_TEMPLATE_BODY_BYTES];
+	static char text[RIG_TEXT_BYTES];
+	static struct sr_template t;
+	int bytes, text_bytes;
+
+	order.builder = builder;
+	order.client_order_id = 7;
+	legs[0].price = 1;
+	legs[0].size = 9999999;
+	bytes = put(&order);
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_GRVT, rig_body, (uint32_t)bytes, &rig_order,
+				      &rig_env), 0);
+	sr_template_patch(body, &t, &patch);
+
+	order = some_order(1);
+	order.builder = builder;
+	cr_assert_eq(rig_decoded(put(&order)), 0);
+	cr_assert_eq(memcmp(body, rig_body, (size_t)bytes), 0);
+	text_bytes = sr_order_render(rig_text, sizeof rig_text, &rig_order, &signature, &rig_env);
+	cr_assert_eq(sr_template_render(text, sizeof text, &t, body, &signature), text_bytes);
+	cr_assert_eq(memcmp(text, rig_text, (size_t)text_bytes), 0, "%.*s", text_bytes, text);
+	for (int room = 0; room < text_bytes; room++)
+		cr_assert_eq(sr_template_render(text, (size_t)room, &t, body, &signature), -ENOSPC);
+}
+
+Test(grvt, there_are_templates_of_limit_orders_with_one_leg_only)
+{
+	struct sr_grvt_order order = some_order(2);
+	struct sr_grvt_transfer transfer = some_transfer();
+	static struct sr_template t;
+	int bytes = put(&order);
+
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_GRVT, rig_body, (uint32_t)bytes, &rig_order,
+				      &rig_env), -EOPNOTSUPP);
+	bytes = transfer_put(&transfer);
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_GRVT, rig_body, (uint32_t)bytes, &rig_order,
+				      &rig_env), -EOPNOTSUPP);
+	order = some_order(1);
+	order.flags = SR_GRVT_MARKET;
+	order.tif = SR_GRVT_IMMEDIATE_OR_CANCEL;
+	legs[0].price = 0;
+	bytes = put(&order);
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_GRVT, rig_body, (uint32_t)bytes, &rig_order,
+				      &rig_env), -EOPNOTSUPP);
+}
+
 Test(grvt, a_body_is_valid_at_one_length_and_of_one_type)
 {
 	struct sr_grvt_order order = some_order(1);

@@ -8,8 +8,8 @@
 
 #include "sr_eip712.h"
 #include "sr_hl_action.h"
-#include "sr_hl_template.h"
 #include "sr_hyperliquid.h"
+#include "sr_template.h"
 
 #define ACTIONS 49u
 #define TYPED_MIN 38u
@@ -418,71 +418,148 @@ Test(hyperliquid, kinds_tell_what_only_cancels)
 
 /* ---- templates ---- */
 
+/* The order of rig_body with other values wherever a template takes them from a patch. */
+static int other_body(unsigned char *body, size_t room)
+{
+	const unsigned char *vault = rig_body + SR_HL_VAULT, *builder = rig_body + SR_HL_BUILDER;
+	unsigned int flags = rig_body[SR_ORDER_FLAGS], action = rig_body[SR_ORDER_ACTION];
+	const struct sr_hl_head head = {
+		.nonce = 1,
+		.testnet = flags & SR_HL_TESTNET,
+		.vault = flags & SR_HL_HAS_VAULT ? vault : NULL,
+		.expires_after = flags & SR_HL_HAS_EXPIRES ? 5 : 0,
+		.builder = flags & SR_HL_HAS_BUILDER ? builder : NULL,
+		.builder_fee = sr_get32(rig_body + SR_HL_BUILDER_FEE),
+		.grouping = (enum sr_hl_grouping)rig_body[SR_HL_GROUPING],
+		.priority = sr_get32(rig_body + SR_HL_PRIORITY),
+	};
+	struct sr_hl_order order;
+
+	sr_hl_row_get(&order, rig_body, 0);
+	order.flags &= 0xff;
+	order.price = 12300000000;
+	order.size = 1;
+	order.trigger_price = order.flags & SR_HL_TRIGGER ? 4500000000 : 0;
+	order.target = 1;
+	memset(order.cloid, order.flags & SR_HL_CLOID ? 0x77 : 0, sizeof order.cloid);
+	if (action == SR_HL_ORDER)
+		return sr_hl_order_put(body, room, &head, &order, 1);
+	memset(order.target_cloid, 0x88, sizeof order.target_cloid);
+	return sr_hl_modify_put(body, room, &head, &order, 1, action == SR_HL_BATCH_MODIFY);
+}
+
+/* rig_body, which was decoded, out of a template of another order. */
+static void check_template(const char *what)
+{
+	const struct sr_order_signature signature = { { 0xff, [40] = 7 }, 1 };
+	static unsigned char body[SR_TEMPLATE_BODY_BYTES];
+	static char text[RIG_TEXT_BYTES];
+	static struct sr_template t;
+	struct sr_hl_order order;
+	struct sr_patch patch;
+	int bytes, text_bytes;
+
+	sr_hl_row_get(&order, rig_body, 0);
+	patch = (struct sr_patch){ order.price, order.size, order.trigger_price,
+				   rig_order.view.nonce, rig_order.view.expiry_ms, order.cloid,
+				   order.target_cloid };
+	text_bytes = sr_order_render(rig_text, sizeof rig_text, &rig_order, &signature, &rig_env);
+	bytes = other_body(body, sizeof body);
+	cr_assert_gt(bytes, 0);
+
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_HYPERLIQUID, body, (uint32_t)bytes, &rig_order,
+				      &rig_env), 0, "%s", what);
+	memset(body, 0xa5, sizeof body);
+	sr_template_patch(body, &t, &patch);
+	cr_assert_eq(memcmp(body, rig_body, t.body_bytes), 0, "%s", what);
+	cr_assert_eq(sr_template_render(text, sizeof text, &t, body, &signature), text_bytes);
+	cr_assert_eq(memcmp(text, rig_text, (size_t)text_bytes), 0, "%.*s", text_bytes, text);
+	for (int room = 0; room < text_bytes; room++)
+		cr_assert_eq(sr_template_render(text, (size_t)room, &t, body, &signature), -ENOSPC);
+}
+
 /* Every vector that is one order, from a template with other values in it. */
 Test(hyperliquid, a_patched_template_is_the_order_and_its_text)
 {
 	json_t *root = rig_vectors("hyperliquid.json"), *vector;
-	const struct sr_order_signature signature = { { 0xff, [40] = 7 }, 1 };
-	static struct sr_hl_template t;
-	static char text[RIG_TEXT_BYTES];
-	unsigned int orders = 0;
+	unsigned int orders = 0, modifies = 0;
 	size_t i;
 
 	json_array_foreach(rig_array(root, "actions", ACTIONS), i, vector) {
-		const json_t *action = json_object_get(vector, "action");
-		const json_t *rows = json_object_get(action, "orders");
-		struct sr_hl_head head = { .nonce = 1 };
-		struct sr_hl_order order, other;
-		struct sr_hl_patch patch;
-		int bytes;
-
-		if (!truth(vector, "typed") || json_array_size(rows) != 1)
+		if (!truth(vector, "typed"))
 			continue;
 		cr_assert_eq(decoded(body_of(vector, false)), 0);
-		sr_hl_row_get(&order, rig_body, 0);
-		order.flags &= 0xff;
-		if (!order.size)
+		if (rig_order.view.leg_count != 1 || !rig_order.view.legs[0].size)
 			continue;
-		other = order;
-		other.price = 12300000000;
-		other.size = 1;
-		memset(other.cloid, order.flags & SR_HL_CLOID ? 0x77 : 0, sizeof other.cloid);
-		if (rig_body[SR_ORDER_FLAGS] & SR_HL_HAS_VAULT)
-			head.vault = rig_body + SR_HL_VAULT;
-		if (rig_body[SR_ORDER_FLAGS] & SR_HL_HAS_BUILDER)
-			head.builder = rig_body + SR_HL_BUILDER;
-		head.builder_fee = sr_get32(rig_body + SR_HL_BUILDER_FEE);
-		head.grouping = (enum sr_hl_grouping)rig_body[SR_HL_GROUPING];
-		head.priority = sr_get32(rig_body + SR_HL_PRIORITY);
-		head.expires_after = rig_order.view.expiry_ms ? 5 : 0;
-		bytes = sr_order_render(rig_text, sizeof rig_text, &rig_order, &signature,
-					&rig_env);
-		patch = (struct sr_hl_patch){ order.price, order.size, rig_order.view.nonce,
-					      rig_order.view.expiry_ms, order.cloid };
-
-		cr_assert_eq(sr_hl_template_init(&t, &head, &other, &rig_order, &rig_env), 0);
-		sr_hl_template_patch(&t, &patch);
-		cr_assert_eq(memcmp(t.body, rig_body, t.body_bytes), 0, "%s",
-			     rig_string(vector, "id"));
-		cr_assert_eq(sr_hl_template_render(text, sizeof text, &t, &signature), bytes);
-		cr_assert_eq(memcmp(text, rig_text, (size_t)bytes), 0, "%.*s", bytes, text);
-		for (int room = 0; room < bytes; room++)
-			cr_assert_eq(sr_hl_template_render(text, (size_t)room, &t, &signature),
-				     -ENOSPC);
-		orders++;
+		if (rig_order.view.kind == SR_KIND_ORDER)
+			orders++;
+		else if (rig_order.view.kind == SR_KIND_MODIFY)
+			modifies++;
+		else
+			continue;
+		check_template(rig_string(vector, "id"));
 	}
 	cr_assert_eq(orders, 13);
+	cr_assert_geq(modifies, 2);
 	json_decref(root);
 }
 
 Test(hyperliquid, a_template_is_an_order_that_would_be_taken)
 {
 	struct sr_hl_order order = limit_order();
-	static struct sr_hl_template t;
+	static struct sr_template t;
+	int bytes = put(&plain, &order);
 
-	cr_assert_eq(sr_hl_template_init(&t, &plain, &order, &rig_order, &rig_env), 0);
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_HYPERLIQUID, rig_body, (uint32_t)bytes,
+				      &rig_order, &rig_env), 0);
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_HYPERLIQUID, rig_body, (uint32_t)bytes - 1,
+				      &rig_order, &rig_env), -EINVAL);
+	cr_assert_eq(sr_template_init(&t, 4711, rig_body, (uint32_t)bytes, &rig_order, &rig_env),
+		     -ENOENT);
 	order.tif = SR_HL_TIF_NONE;
-	cr_assert_eq(sr_hl_template_init(&t, &plain, &order, &rig_order, &rig_env), -EINVAL);
+	bytes = put(&plain, &order);
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_HYPERLIQUID, rig_body, (uint32_t)bytes,
+				      &rig_order, &rig_env), -EINVAL);
+}
+
+Test(hyperliquid, there_are_templates_of_single_orders_only)
+{
+	const struct sr_hl_order orders[2] = { limit_order(), limit_order() };
+	const struct sr_hl_cancel cancel = { .asset = 7, .oid = 1 };
+	static struct sr_template t;
+	int bytes = sr_hl_order_put(rig_body, sizeof rig_body, &plain, orders, 2);
+
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_HYPERLIQUID, rig_body, (uint32_t)bytes,
+				      &rig_order, &rig_env), -EOPNOTSUPP);
+	bytes = sr_hl_cancel_put(rig_body, sizeof rig_body, &plain, &cancel, 1, false);
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_HYPERLIQUID, rig_body, (uint32_t)bytes,
+				      &rig_order, &rig_env), -EOPNOTSUPP);
+}
+
+/* What is posted is what was signed: a body that says something else has no text. */
+Test(hyperliquid, a_template_renders_its_own_bodies_only)
+{
+	static const struct sr_order_signature signature;
+	const struct sr_patch patch = { .price = 100000000, .size = 200000000, .nonce = 9 };
+	struct sr_hl_order order = limit_order();
+	static struct sr_template t;
+	unsigned int refused = 0;
+
+	cr_assert_eq(sr_template_init(&t, SR_TYPE_HYPERLIQUID, rig_body,
+				      (uint32_t)put(&plain, &order), &rig_order, &rig_env), 0);
+	sr_template_patch(rig_body, &t, &patch);
+	for (uint32_t byte = 0; byte < t.body_bytes; byte++) {
+		bool patched = (byte >= SR_ORDER_NONCE && byte < SR_ORDER_NONCE + 8) ||
+			       (byte >= SR_HL_ROWS + 8 && byte < SR_HL_ROWS + 24);
+		int ret;
+
+		rig_body[byte] ^= 1;
+		ret = sr_template_render(rig_text, sizeof rig_text, &t, rig_body, &signature);
+		cr_assert_eq(ret > 0, patched, "byte %u: %d", byte, ret);
+		refused += ret == -EINVAL;
+		rig_body[byte] ^= 1;
+	}
+	cr_assert_eq(refused, t.body_bytes - 24u);
 }
 
 /* ---- what is refused ---- */

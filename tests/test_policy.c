@@ -10,6 +10,7 @@
 
 #include "sr_hl_body.h"
 #include "sr_policy.h"
+#include "sr_venue.h"
 
 #define S_NS UINT64_C(1000000000)
 #define NOW_NS (UINT64_C(777) * S_NS)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_cosmos_tx.h"
 
+#include "sr_out_text.h"
 #include "sr_protobuf.h"
 
 #define SIGN_MODE_DIRECT 1u

@@ -2,7 +2,9 @@
 #include "sr_dydx.h"
 
 #include "sr_bech32.h"
+#include "sr_cosmos_tx.h"
 #include "sr_protobuf.h"
+#include "sr_venue.h"
 
 #define PREFIX "dydx"
 #define OWNER_CHARS SR_BECH32_TEXT(sizeof PREFIX - 1, SR_COSMOS_ADDRESS_BYTES)

@@ -35,7 +35,6 @@
 #define SR_DYDX_H
 
 #include "sr_base.h"
-#include "sr_cosmos_tx.h"
 #include "sr_order.h"
 
 #define SR_DYDX_ACCOUNT_NUMBER 16u

@@ -14,24 +14,9 @@
 
 #include "sr_base.h"
 #include "sr_decimal.h"
+#include "sr_domain.h"
 #include "sr_hash.h"
-#include "sr_out.h"
-
-#define SR_WORD_BYTES 32u
-#define SR_ADDRESS_BYTES 20u
-
-/* Words of a struct: a member each, and the type hash. */
-#define SR_STRUCT_BYTES(members) ((1u + (members)) * SR_WORD_BYTES)
-
-/* A domain of EIP-712; NULL for text that it lacks. */
-struct sr_domain {
-	const char *name;
-	const char *version;
-	uint64_t chain_id;
-	const unsigned char *contract; /* SR_ADDRESS_BYTES, or NULL: no verifyingContract */
-	const unsigned char *salt;     /* SR_WORD_BYTES, or NULL */
-	bool no_chain_id;
-};
+#include "sr_out_text.h"
 
 SR_BEGIN_DECLS
 
@@ -45,9 +30,6 @@ void sr_word_text(struct sr_out *out, const void *text, size_t bytes);
 
 /* sr_struct_hash - over the words that were put; they must all have fitted. */
 void sr_struct_hash(unsigned char hash[SR_WORD_BYTES], const struct sr_out *words);
-
-/* sr_domain_separator - off the hot path: it hashes its type and its texts. */
-void sr_domain_separator(unsigned char hash[SR_WORD_BYTES], const struct sr_domain *domain);
 
 /* sr_eip712_digest - the 32 bytes that are signed: one Keccak call. */
 void sr_eip712_digest(unsigned char digest[SR_WORD_BYTES],

@@ -3,6 +3,7 @@
 
 #include "sr_eip712.h"
 #include "sr_rlp.h"
+#include "sr_venue.h"
 
 #define ENTRY_KEYS 20u
 #define ENTRY_ZERO 24u

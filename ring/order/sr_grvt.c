@@ -2,6 +2,7 @@
 #include "sr_grvt.h"
 
 #include "sr_eip712.h"
+#include "sr_venue.h"
 
 #define TRANSFER_BYTES 64u
 #define TO 20u
@@ -514,6 +515,28 @@ static void render(struct sr_out *out, const struct sr_order *order,
 		SR_OUT_LITERAL(out, "}");
 }
 
+static uint32_t plan(struct sr_plan_field *fields, const unsigned char *body)
+{
+	const uint8_t size_decimals = body[SR_GRVT_ROWS + SR_GRVT_LEG_DECIMALS];
+	const struct sr_plan_field limit_order[] = {
+		{ SR_FIELD_SIZE, size_decimals, SR_GRVT_ROWS + SR_GRVT_LEG_SIZE, 8, "\"size\":\"" },
+		{ SR_FIELD_PRICE, SR_GRVT_PRICE_DECIMALS, SR_GRVT_ROWS + SR_GRVT_LEG_PRICE, 8,
+		  "\"limit_price\":\"" },
+		{ SR_FIELD_CLIENT_ID, 0, SR_GRVT_CLIENT_ORDER_ID, 8, "\"client_order_id\":\"" },
+		{ SR_FIELD_R, SR_FIELD_HEX, 0, 0, "\"r\":\"0x" },
+		{ SR_FIELD_S, SR_FIELD_HEX, 0, 0, "\"s\":\"0x" },
+		{ SR_FIELD_V, 0, 0, 0, "\"v\":" },
+		{ SR_FIELD_EXPIRES, 0, SR_GRVT_EXPIRATION, 8, "\"expiration\":\"" },
+		{ SR_FIELD_NONCE, 0, SR_ORDER_NONCE, 8, "\"nonce\":" },
+	};
+
+	if (body[SR_ORDER_ACTION] != SR_GRVT_ORDER || sr_get16(body + SR_ORDER_ROWS) != 1 ||
+	    body[SR_ORDER_FLAGS] & SR_GRVT_MARKET)
+		return 0;
+	memcpy(fields, limit_order, sizeof limit_order);
+	return sizeof limit_order / sizeof limit_order[0];
+}
+
 const struct sr_venue sr_venue_grvt = {
 	.type = SR_TYPE_GRVT,
 	.name = "grvt",
@@ -522,6 +545,7 @@ const struct sr_venue sr_venue_grvt = {
 	.digest = digest_make,
 	.signature = signature_put,
 	.render = render,
+	.plan = plan,
 	.rules = rules,
 	.claims = claims,
 };

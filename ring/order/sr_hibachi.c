@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_hibachi.h"
 
+#include "sr_venue.h"
+
 #define CONTRACT 16u
 #define QUANTITY 24u
 #define PRICE 32u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_hl_action.h"
-#include "sr_hl_body.h"
+#include "sr_order.h"
 #include "sr_tree.h"
 
 static void tif_put(struct sr_tree *tree, enum sr_hl_tif tif)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_hl_body.h"
 
+#include "sr_hl_action.h"
+#include "sr_venue.h"
+
 #define ORDER_BYTES 24u
 #define TRIGGER_BYTES 8u
 #define TARGET_BYTES 16u

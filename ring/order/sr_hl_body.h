@@ -161,12 +161,6 @@ SR_WARN_UNUSED int sr_hl_margin_put(unsigned char *body, size_t room, const stru
 				    uint32_t asset, bool is_long, int64_t ntli);
 SR_WARN_UNUSED int sr_hl_noop_put(unsigned char *body, size_t room, const struct sr_hl_head *head);
 
-/* For the venue's own files: bytes of one row of this body; 0 for an unknown action. */
-uint32_t sr_hl_row_bytes(const unsigned char *body);
-
-/* And an order's row, as it lies there. */
-void sr_hl_row_get(struct sr_hl_order *order, const unsigned char *body, uint32_t row);
-
 SR_END_DECLS
 
 #endif /* SR_HL_BODY_H */

@@ -3,6 +3,7 @@
 
 #include "sr_eip712.h"
 #include "sr_hl_action.h"
+#include "sr_venue.h"
 
 /* EIP712Domain of "Exchange", "1", chain 1337, contract zero; the type hash of
  * Agent(string source,bytes32 connectionId); the hashes of "a" and "b". */
@@ -365,6 +366,50 @@ static void render(struct sr_out *out, const struct sr_order *order,
 	SR_OUT_LITERAL(out, "}");
 }
 
+/* What a modification replaces stands before the order, in the text; behind it in the body. */
+static uint32_t target_plan(struct sr_plan_field *field, const struct sr_hl_order *order,
+			    uint16_t at)
+{
+	*field = (struct sr_plan_field){ SR_FIELD_TARGET, 0, at, 8, "\"oid\":" };
+	if (order->flags & SR_HL_TARGET_CLOID)
+		*field = (struct sr_plan_field){ SR_FIELD_TARGET, SR_FIELD_HEX, at,
+						 SR_HL_CLOID_BYTES, "\"oid\":\"0x" };
+	return 1;
+}
+
+static uint32_t plan(struct sr_plan_field *fields, const unsigned char *body)
+{
+	unsigned int flags = body[SR_ORDER_FLAGS], action = body[SR_ORDER_ACTION];
+	uint16_t trigger = SR_HL_ROWS + 24, cloid = trigger, target;
+	struct sr_plan_field *field = fields;
+	struct sr_hl_order order;
+
+	if (sr_get16(body + SR_ORDER_ROWS) != 1 ||
+	    (action != SR_HL_ORDER && action != SR_HL_MODIFY && action != SR_HL_BATCH_MODIFY))
+		return 0;
+	sr_hl_row_get(&order, body, 0);
+	cloid = (uint16_t)(cloid + (flags & SR_HL_ROWS_TRIGGER ? 8 : 0));
+	target = (uint16_t)(cloid + (flags & SR_HL_ROWS_CLOID ? SR_HL_CLOID_BYTES : 0));
+#define FIELD(name, decimals, at, bytes, before) \
+	(*field++ = (struct sr_plan_field){ SR_FIELD_##name, decimals, at, bytes, before })
+	if (action != SR_HL_ORDER)
+		field += target_plan(field, &order, target);
+	FIELD(PRICE, SR_HL_DECIMALS, SR_HL_ROWS + 8, 8, "\"p\":\"");
+	FIELD(SIZE, SR_HL_DECIMALS, SR_HL_ROWS + 16, 8, "\"s\":\"");
+	if (order.flags & SR_HL_TRIGGER)
+		FIELD(TRIGGER, SR_HL_DECIMALS, trigger, 8, "\"triggerPx\":\"");
+	if (order.flags & SR_HL_CLOID)
+		FIELD(CLIENT_ID, SR_FIELD_HEX, cloid, SR_HL_CLOID_BYTES, "\"c\":\"0x");
+	FIELD(NONCE, 0, SR_ORDER_NONCE, 8, "\"nonce\":");
+	FIELD(R, SR_FIELD_HEX, 0, 0, "\"r\":\"0x");
+	FIELD(S, SR_FIELD_HEX, 0, 0, "\"s\":\"0x");
+	FIELD(V, 0, 0, 0, "\"v\":");
+	if (flags & SR_HL_HAS_EXPIRES)
+		FIELD(EXPIRES, 0, SR_HL_EXPIRES, 8, "\"expiresAfter\":");
+#undef FIELD
+	return (uint32_t)(field - fields);
+}
+
 static bool claims(const unsigned char separator[SR_DIGEST_BYTES])
 {
 	return !memcmp(separator, domain, SR_WORD_BYTES);
@@ -378,6 +423,7 @@ const struct sr_venue sr_venue_hyperliquid = {
 	.digest = digest_make,
 	.signature = signature_put,
 	.render = render,
+	.plan = plan,
 	.rules = rules,
 	.claims = claims,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_order.h"
 
+#include "sr_venue.h"
+
 #define SR_VENUE_ROW(number, constant, name) &sr_venue_##name,
 static const struct sr_venue *const venues[] = { SR_VENUES(SR_VENUE_ROW) NULL };
 
@@ -43,6 +45,20 @@ bool sr_venue_claims(const unsigned char separator[SR_DIGEST_BYTES])
 		if ((*venue)->claims && (*venue)->claims(separator))
 			return true;
 	return false;
+}
+
+const char *sr_venue_name(uint32_t type)
+{
+	const struct sr_venue *venue = sr_venue_find(type);
+
+	return venue ? venue->name : NULL;
+}
+
+uint32_t sr_venue_type(const char *name)
+{
+	const struct sr_venue *venue = sr_venue_from_name(name);
+
+	return venue ? venue->type : 0;
 }
 
 const char *sr_kind_name(uint32_t kind)

@@ -8,10 +8,15 @@
  * the client renders from them the body to post. So what is posted is what was signed
  * is what policy saw.
  *
- * A venue is one `struct sr_venue` in a pair of files, with a row in sr_venues.h. All
- * its functions are pure: they read private memory, write what the caller gave, and
- * do not allocate, call the system, or use floating point or a locale. Their time is
- * bounded by the body's length.
+ * An engine fills in a venue's struct, `struct sr_hl_order` say, and has it put into a
+ * body (sr_hl_order_put(); sr_template.h for orders that differ in a few fields). It
+ * submits the body under the venue's type, and with the signature that comes back
+ * renders from the same bytes what to post. The calls here are the same for all venues.
+ *
+ * They are pure: they read private memory, write what the caller gave, and do not
+ * allocate, take a lock, call the system, or use floating point or a locale, but for
+ * sr_order_env_new(). Their time is bounded by the body's length. Any number of threads
+ * may call them, each with an environment and a struct sr_order of its own.
  *
  * Every typed body starts with
  *
@@ -30,8 +35,6 @@
 
 #include "sr_base.h"
 #include "sr_decimal.h"
-#include "sr_hash.h"
-#include "sr_out.h"
 #include "sr_type.h"
 #include "sr_venues.h"
 
@@ -146,10 +149,13 @@ struct sr_market {
 	uint64_t tick;         /* price step in the wire's integers; 0 when there is none */
 };
 
-/* The manifest's schemas of EIP-712 types; sr_schema.h. */
+/* EIP-712 types that the manifest registers; sr_schema.h. */
 struct sr_schema_set;
 
-/* What the functions need besides the body. One thread's own. */
+struct sr_hasher; /* sr_hash.h */
+
+/* What the functions need besides the body. One thread's own: sr_order_env_new(), or zero
+ * with what it needs put in. */
 struct sr_order_env {
 	struct sr_hasher *hasher;            /* borrowed; needed by digests over SHA-256 */
 	const struct sr_schema_set *schemas; /* borrowed; NULL: none is registered */
@@ -172,63 +178,32 @@ struct sr_order_signature {
 	uint8_t recid;        /* 0 or 1 */
 };
 
-struct sr_venue {
-	uint16_t type;
-	const char *name; /* in manifests and order lines; lower case */
-
-	/* Length of a body with this head, without its tail; 0 when it can be none. The head
-	 * is whole and its type is ours. */
-	uint32_t (*bytes)(const unsigned char *body);
-	bool tail; /* there may be one; else it is 0 bytes */
-
-	/* Judges every field and fills the view, which is zero but for type, action and
-	 * nonce. The length is right. 0, -EINVAL, or -EPERM for what is known and never
-	 * signed. */
-	int (*decode)(struct sr_order_view *view, const unsigned char *body,
-		      const struct sr_order_env *env);
-
-	/* The 32 bytes that ECDSA signs. 0, or -EIO from a library. */
-	int (*digest)(unsigned char digest[SR_DIGEST_BYTES], const struct sr_order *order,
-		      struct sr_order_env *env);
-
-	/* The signature alone, as the venue's API has it: JSON value or text. */
-	void (*signature)(struct sr_out *out, const struct sr_order *order,
-			  const struct sr_order_signature *signature, struct sr_order_env *env);
-
-	/* The whole body to post. */
-	void (*render)(struct sr_out *out, const struct sr_order *order,
-		       const struct sr_order_signature *signature, struct sr_order_env *env);
-
-	/* The venue's rules for prices and sizes of a market: 0, or -EDOM when it would refuse
-	 * the leg. NULL when it has none. */
-	int (*rules)(const struct sr_order_leg *leg, const struct sr_market *market);
-
-	/* Is this domain separator of EIP-712 one of ours? What a venue signs, a schema must
-	 * not. NULL when it has none. */
-	bool (*claims)(const unsigned char separator[SR_DIGEST_BYTES]);
-};
-
 SR_BEGIN_DECLS
 
-/* The venues themselves: sr_venue_hyperliquid ... */
-#define SR_VENUE_DECLARED(number, constant, name) extern const struct sr_venue sr_venue_##name;
-SR_VENUES(SR_VENUE_DECLARED)
-#undef SR_VENUE_DECLARED
-
-/* sr_venue_find - by type; NULL when there is none. */
-const struct sr_venue *sr_venue_find(uint32_t type);
-
-/* sr_venue_claims - does a venue of the table sign in this domain of EIP-712? */
-bool sr_venue_claims(const unsigned char separator[SR_DIGEST_BYTES]);
-
-/* sr_venue_from_name - by name; NULL when there is none. */
-const struct sr_venue *sr_venue_from_name(const char *name);
+/*
+ * sr_venue_name - a type's name as manifests and order lines have it, "hyperliquid" ...;
+ * NULL when there is no such type of typed orders.
+ *
+ * sr_venue_type - the inverse: enum sr_order_type; 0 when it is none.
+ */
+const char *sr_venue_name(uint32_t type);
+uint32_t sr_venue_type(const char *name);
 
 /* sr_kind_name - "order", "cancel" ... as manifests spell it; never NULL. */
 const char *sr_kind_name(uint32_t kind);
 
 /* sr_kind_from_name - the inverse; SR_KIND_NONE when it is none. */
 enum sr_order_kind sr_kind_from_name(const char *name);
+
+/*
+ * sr_order_env_new - what the calls below work with; off the hot path, it allocates.
+ *
+ * @env: out, written only on success; no schemas, until the caller points at some.
+ *
+ * Returns 0; -ENOMEM; -EIO from a library.
+ */
+SR_WARN_UNUSED int sr_order_env_new(struct sr_order_env **env);
+void sr_order_env_delete(struct sr_order_env *env); /* NULL is legal */
 
 /*
  * sr_order_decode - judge a body and show what it means.
@@ -274,20 +249,10 @@ SR_WARN_UNUSED int sr_order_render(char *text, size_t room, const struct sr_orde
 SR_WARN_UNUSED int sr_order_rules(const struct sr_order *order, uint32_t leg,
 				  const struct sr_market *market);
 
-/* sr_order_head_put - the 16 bytes that start a body: for builders. */
-void sr_order_head_put(unsigned char *body, uint32_t type, uint32_t action, uint32_t flags,
-		       uint32_t rows, uint64_t nonce);
-
 /* sr_asset_number, sr_asset_bytes - an id of one word, or of up to 32 big-endian bytes. */
 struct sr_asset sr_asset_number(uint64_t id);
 struct sr_asset sr_asset_bytes(const unsigned char *id, uint32_t bytes);
 bool sr_asset_equal(const struct sr_asset *a, const struct sr_asset *b);
-
-/* sr_party_set - @bytes at most SR_PARTY_BYTES, or it is cut. */
-void sr_party_set(struct sr_party *party, const void *data, uint32_t bytes);
-
-/* sr_bytes_zero - for what must be. */
-bool sr_bytes_zero(const unsigned char *p, size_t bytes);
 
 SR_END_DECLS
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_pm_body.h"
 
+#include "sr_venue.h"
+
 #define CENT (SR_PM_ONE / 100)
 #define TEN_THOUSANDTH (SR_PM_ONE / 10000)
 

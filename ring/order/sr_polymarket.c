@@ -2,6 +2,7 @@
 #include "sr_polymarket.h"
 
 #include "sr_eip712.h"
+#include "sr_venue.h"
 
 #define CHAIN 137u
 #define CHAIN_TESTNET 80002u

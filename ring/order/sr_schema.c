@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_schema.h"
 
+#include "sr_eip712.h"
+#include "sr_venue.h"
+
 /* A definition "Name(type name,...)" in the source's text. */
 struct definition {
 	const char *text; /* from the name */
@@ -418,14 +421,6 @@ int sr_schema_compile(struct sr_schema *schema, const struct sr_schema_source *s
 	if (ret)
 		*why = c.why;
 	return ret;
-}
-
-const struct sr_schema *sr_schema_find(const struct sr_schema_set *set, uint32_t id)
-{
-	for (uint32_t i = 0; set && i < set->count; i++)
-		if (set->schemas[i].id == id)
-			return &set->schemas[i];
-	return NULL;
 }
 
 const char *sr_role_name(enum sr_role role)

@@ -15,7 +15,7 @@
 #define SR_SCHEMA_H
 
 #include "sr_base.h"
-#include "sr_eip712.h"
+#include "sr_domain.h"
 #include "sr_order.h"
 
 #define SR_SCHEMA_STRUCTS_MAX 8u
@@ -133,9 +133,6 @@ SR_BEGIN_DECLS
  */
 SR_WARN_UNUSED int sr_schema_compile(struct sr_schema *schema,
 				     const struct sr_schema_source *source, const char **why);
-
-/* sr_schema_find - by id; NULL. */
-const struct sr_schema *sr_schema_find(const struct sr_schema_set *set, uint32_t id);
 
 /* sr_role_name - "asset", "side" ... as manifests spell it. */
 const char *sr_role_name(enum sr_role role);

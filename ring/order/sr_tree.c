@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_tree.h"
 
+#include "sr_out_text.h"
+
 #define HEX_BYTES_MAX 32u
 
 void sr_tree_map(struct sr_tree *tree, uint32_t count)

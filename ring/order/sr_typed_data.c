@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_typed_data.h"
 
+#include "sr_eip712.h"
 #include "sr_typed_walk.h"
+#include "sr_venue.h"
 
 void sr_typed_begin(struct sr_out *out, uint32_t schema, const unsigned char *contract,
 		    uint64_t nonce)
@@ -243,11 +245,19 @@ static int view_fill(struct sr_order_view *view, const struct sr_schema *schema,
 	return 0;
 }
 
+static const struct sr_schema *schema_find(const struct sr_schema_set *set, uint32_t id)
+{
+	for (uint32_t i = 0; set && i < set->count; i++)
+		if (set->schemas[i].id == id)
+			return &set->schemas[i];
+	return NULL;
+}
+
 static int decode(struct sr_order_view *view, const unsigned char *body,
 		  const struct sr_order_env *env)
 {
-	const struct sr_schema *schema = sr_schema_find(env->schemas,
-							sr_get32(body + SR_TYPED_SCHEMA));
+	const struct sr_schema *schema = schema_find(env->schemas,
+						     sr_get32(body + SR_TYPED_SCHEMA));
 	unsigned char separator[SR_WORD_BYTES];
 	struct sr_typed_walk walk;
 
@@ -280,8 +290,8 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 static int digest_make(unsigned char digest[SR_DIGEST_BYTES], const struct sr_order *order,
 		       struct sr_order_env *env)
 {
-	const struct sr_schema *schema = sr_schema_find(env->schemas,
-							sr_get32(order->body + SR_TYPED_SCHEMA));
+	const struct sr_schema *schema = schema_find(env->schemas,
+						     sr_get32(order->body + SR_TYPED_SCHEMA));
 	unsigned char separator[SR_WORD_BYTES], hash[SR_WORD_BYTES];
 	struct sr_typed_walk walk;
 
@@ -312,8 +322,8 @@ static void signature_put(struct sr_out *out, const struct sr_order *order,
 static void render(struct sr_out *out, const struct sr_order *order,
 		   const struct sr_order_signature *signature, struct sr_order_env *env)
 {
-	const struct sr_schema *schema = sr_schema_find(env->schemas,
-							sr_get32(order->body + SR_TYPED_SCHEMA));
+	const struct sr_schema *schema = schema_find(env->schemas,
+						     sr_get32(order->body + SR_TYPED_SCHEMA));
 	struct sr_typed_walk walk;
 
 	if (!schema) {

@@ -27,6 +27,7 @@
 #include "sr_base.h"
 #include "sr_decimal.h"
 #include "sr_order.h"
+#include "sr_out.h"
 #include "sr_schema.h"
 
 #define SR_TYPED_SCHEMA 16u

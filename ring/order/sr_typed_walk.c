@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_typed_walk.h"
 
+#include "sr_eip712.h"
+
 /* The deepest nesting of full arrays of the largest structs must have its words. */
 SR_STATIC_ASSERT(SR_SCHEMA_DEPTH_MAX * (SR_STRUCT_BYTES(SR_SCHEMA_MEMBERS_MAX) +
 					SR_SCHEMA_ARRAY_MAX * SR_WORD_BYTES) <= SR_ORDER_WORK_BYTES,

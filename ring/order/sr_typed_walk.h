@@ -10,6 +10,7 @@
 #define SR_TYPED_WALK_H
 
 #include "sr_base.h"
+#include "sr_out_text.h"
 #include "sr_schema.h"
 
 /* The bytes of a role's member; the nonce's are the head's. */

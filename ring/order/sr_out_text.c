@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sr_out.h"
+#include "sr_out_text.h"
 
 void sr_out_hex(struct sr_out *out, const unsigned char *bytes, size_t count)
 {
@@ -86,9 +86,4 @@ void sr_out_u256(struct sr_out *out, const unsigned char v[32])
 			digits[i] = (char)('0' + parts[top] % 10);
 		sr_out_bytes(out, digits, sizeof digits);
 	}
-}
-
-int sr_out_done(const struct sr_out *out)
-{
-	return out->full || out->used > INT_MAX ? -ENOSPC : (int)out->used;
 }
