@@ -282,7 +282,9 @@ cov: ## line coverage of the unit tests (gcov)
 		gcov -n -o build/cov/$$d $$d/*.c 2>/dev/null | grep -A1 "^File '$$d" | grep -v ^--; done
 
 P := $(DESTDIR)$(PREFIX)
-PUBLIC_HEADERS := ring/client/sigring.h ring/session/sr_message.h ring/order/sr_type.h \
+PUBLIC_HEADERS := $(addprefix ring/client/,sigring.h sigring_order.h) ring/session/sr_message.h $(addprefix ring/order/,sr_bech32.h \
+                  sr_decimal.h sr_domain.h sr_dydx.h sr_ethereum.h sr_grvt.h sr_hibachi.h sr_hl_body.h sr_order.h sr_out.h sr_pm_body.h \
+                  sr_schema.h sr_template.h sr_type.h sr_typed_data.h sr_venues.h) \
                   $(addprefix ring/core/,sr_base.h sr_reason.h sr_record.h sr_slot.h sr_version.h sr_wait.h)
 UNITS := host_agent/systemd/sigring-agent.service enclave_shim/systemd/sigring-signer.service \
          enclave_shim/systemd/sigring-local.service
@@ -305,7 +307,7 @@ install: all ## headers, libraries, programs, man pages, units (PREFIX= DESTDIR=
 	for u in $(UNITS); do sed 's,@PREFIX@,$(PREFIX),' $$u >$P/lib/systemd/system/$${u##*/}; done
 	install -m 644 host_agent/systemd/sigring.sysusers.conf $P/lib/sysusers.d/sigring.conf
 	for c in $(CONFS); do test -e $(DESTDIR)/etc/sigring/$${c##*/} || install -m 644 $$c $(DESTDIR)/etc/sigring/; done
-	install -m 644 host_agent/sysctl/90-sigring.conf examples/engine.c examples/orders.jsonl $P/share/doc/sigring/examples/
+	install -m 644 host_agent/sysctl/90-sigring.conf examples/*.c examples/*.json* $P/share/doc/sigring/examples/
 	install -m 644 README.md LICENSE docs/*.md $P/share/doc/sigring/
 uninstall: ## what install put there, but for /etc/sigring
 	rm -rf $(addprefix $P/,$(INSTALLED))

@@ -5,9 +5,9 @@
 #
 # Each header is compiled as a file that includes it twice and nothing else, with
 # the include path of its layer (the same as the Makefile's: what it must not
-# include is not found), as C17 by gcc and clang. The public ones - sigring.h and
-# whatever it includes - also as strict C11, and as C++17 by g++ and clang++. So is
-# the example engine, which is what an integrator begins with.
+# include is not found), as C17 by gcc and clang. The public ones - sigring.h,
+# sigring_order.h and whatever they include - also as strict C11, and as C++17 by g++ and clang++. So is
+# the examples, which are what an integrator begins with.
 #
 # Prints `ok` or `not ok` for each header, for tests/run.sh.
 set -u
@@ -104,17 +104,25 @@ both()
 	verdict "$1 as C++17"
 }
 
-# What sigring.h pulls in, as the preprocessor sees it.
-public=$(${CC:-cc} -std=c11 -MM $CLIENT ring/client/sigring.h | tr ' \\' '\n\n' | grep '\.h$' |
+# What they pull in, as the preprocessor sees it.
+public=$(${CC:-cc} -std=c11 -MM $CLIENT ring/client/sigring.h ring/client/sigring_order.h | tr ' \\' '\n\n' | grep '\.h$' |
 	sort -u)
 if [ "$(echo "$public" | wc -l)" -lt 2 ]; then
-	echo "not ok list of the headers behind sigring.h"
+	echo "not ok list of the headers behind sigring.h and sigring_order.h"
 	failed=$((failed + 1))
 fi
 for header in $public; do
 	alone "$header"
 	both "$header" "$work/alone.c"
 done
-both examples/engine.c examples/engine.c
+for example in examples/*.c; do
+	both "$example" "$example"
+done
+# Each of them is installed, or an engine does not compile elsewhere.
+installed=$(sed -n '/^PUBLIC_HEADERS :=/,/[^\\]$/p' Makefile)
+echo "$public" | while read -r header; do
+	echo "$installed" | grep -q "[ ,/]$(basename "$header")" || echo "$header is not in PUBLIC_HEADERS"
+done >"$work/errors"
+verdict "public headers are installed"
 
 [ "$failed" -eq 0 ]

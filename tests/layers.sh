@@ -194,7 +194,7 @@ check "each inline function of sigring.h is exported too" \
 		echo "$exported" | grep -qx "$name" || echo "$name"
 	done)"
 public=$(${CC:-cc} -std=c11 -MM -Iring/core -Iring/session -Iring/order -Iring/client \
-	ring/client/sigring.h | tr ' \\' '\n\n' | grep '\.h$')
+	ring/client/sigring.h ring/client/sigring_order.h | tr ' \\' '\n\n' | grep '\.h$' | sort -u)
 declared=$(for header in $public; do
 	sed -n '/^SR_BEGIN_DECLS/,/^SR_END_DECLS/p' "$header" | grep -v '^static' |
 		sed -n 's/^[a-zA-Z].*[ *]\(sr_[a-z0-9_]*\)(.*/\1/p'

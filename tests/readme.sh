@@ -3,8 +3,8 @@
 #
 # readme.sh - what is written about the programs agrees with the programs.
 #
-# Runs the C of README.md and examples/engine.c against a sigring-local with a key
-# of its own, in a temporary directory; then compares man pages, configuration
+# Runs the C of README.md and the examples against a sigring-local with keys of its
+# own, in a temporary directory; then compares man pages, configuration
 # files and docs/operations.md with --help, the symbol map and the sources.
 # BUILD names the build directory, default build. Prints `ok`, `not ok` or `skip`
 # for each check, for tests/run.sh.
@@ -50,19 +50,26 @@ check "README.md shows ten lines of C or less, and some" \
 	"$([ "$lines" -gt 0 ] && [ "$lines" -le 10 ] || echo "there are $lines")"
 check "the C of README.md compiles" \
 	"$($CC $FLAGS $INCLUDE "$work/snippet.c" $LINK -o "$work/snippet" 2>&1)"
-check "examples/engine.c compiles" \
-	"$($CC $FLAGS $INCLUDE examples/engine.c $LINK -o "$work/engine" 2>&1)"
+for example in engine hyperliquid; do
+	check "examples/$example.c compiles" \
+		"$($CC $FLAGS $INCLUDE examples/$example.c $LINK -o "$work/$example" 2>&1)"
+done
 
 mkdir -m 700 "$work/keys"
 "$BUILD/sigringctl" key new --id 1 --permit ecdsa-sha256,ecdsa-keccak256 \
 	--out "$work/keys/1.key" >"$work/key" 2>&1 || cat "$work/key"
+"$BUILD/sigringctl" key new --id 2 --permit ecdsa-sha256 \
+	--out "$work/keys/2.key" >"$work/key" 2>&1 || cat "$work/key"
 # An operator, a trader, and what the one lets the other do: README's first steps.
 "$BUILD/sigringctl" operator new --out "$work/operator" >"$work/operators" 2>"$work/key"
 trader=$("$BUILD/sigringctl" identity new --out "$work/identity" 2>>"$work/key")
 cat >"$work/manifest" <<END
 { "sigring_manifest": 1, "version": 1,
   "identities": [ { "name": "engine", "public_key": "$trader" } ],
-  "keys": [ { "id": 1, "permit": [ "ecdsa-sha256", "ecdsa-keccak256" ], "identities": [ "engine" ] } ] }
+  "keys": [
+$(sed -n '/^    { "id": 1,/,/^      } },/p' examples/manifest-development.json |
+	sed 's/"id": 1, *$/"id": 2,/; s/"developer"/"engine"/')
+    { "id": 1, "permit": [ "ecdsa-sha256", "ecdsa-keccak256" ], "identities": [ "engine" ] } ] }
 END
 "$BUILD/sigringctl" manifest sign --operator "$work/operator" "$work/manifest" >>"$work/key" 2>&1 ||
 	cat "$work/key"
@@ -94,12 +101,28 @@ if "$BUILD/sigring-local" --help 2>&1 | grep -q -- --trust-out; then
 	check "examples/engine.c has five orders signed" \
 		"$([ "$(grep -cE '^order [0-4]: OK [0-9a-f]{128} recovery id [0-3]$' "$work/out")" -eq 5 ] ||
 			cat "$work/out")"
+	# What a start forgets denies, for some seconds.
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		timeout 20 "$work/hyperliquid" 5 2 >"$work/out" 2>"$work/err"
+		[ "$(wc -l <"$work/out")" -lt 5 ] || break
+		sleep 1
+	done
+	check "examples/hyperliquid.c has five quotes to post" "$(
+		hex='"0x[0-9a-f]{64}"'
+		for price in 60000 60001 60002 60003 60004; do
+			id=$(printf '%02x' $((price - 60000)))
+			grep -qxE "\{\"action\":\{\"type\":\"order\",\"orders\":\[\{\"a\":0,\"b\":true,\
+\"p\":\"$price\",\"s\":\"0.001\",\"r\":false,\"t\":\{\"limit\":\{\"tif\":\"Alo\"\}\},\
+\"c\":\"0x${id}0{30}\"\}\],\"grouping\":\"na\"\},\"nonce\":[0-9]{13},\
+\"signature\":\{\"r\":$hex,\"s\":$hex,\"v\":2[78]\},\"vaultAddress\":null,\"expiresAfter\":null\}" \
+				"$work/out" || { echo "no quote at $price:"; cat "$work/out" "$work/err"; }
+		done)"
 	kill "$signer" 2>/dev/null
 	wait "$signer"
 	signer=
 else
 	echo "skip the C of README.md: this sigring-local takes no sealed sessions"
-	echo "skip examples/engine.c: this sigring-local takes no sealed sessions"
+	echo "skip examples: this sigring-local takes no sealed sessions"
 fi
 start
 check "sigring-local says in its first line that records are UNSEALED" \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What all venues stand on: decimals and notional, bounded output, msgpack, EIP-712
- * words, and the table of venues.
+ * words, the table of venues, and what a completion says about an order.
  */
 #include "order_rig.h"
 
 #include "sr_eip712.h"
 #include "sr_msgpack.h"
+#include "sigring_order.h"
 
 /* ---- decimals ---- */
 
@@ -448,12 +449,16 @@ Test(venues, have_numbers_and_names_of_their_own)
 		cr_assert_geq(all[i]->type, SR_TYPE_TYPED_MIN);
 		cr_assert(sr_venue_find(all[i]->type) == all[i], "%s", all[i]->name);
 		cr_assert(sr_venue_from_name(all[i]->name) == all[i], "%s", all[i]->name);
+		cr_assert(sr_venue_name(all[i]->type) == all[i]->name);
+		cr_assert_eq(sr_venue_type(all[i]->name), all[i]->type);
 		cr_assert(all[i]->bytes && all[i]->decode && all[i]->digest &&
 			  all[i]->signature && all[i]->render);
 	}
 	cr_assert_null(sr_venue_find(SR_ECDSA_DIGEST));
 	cr_assert_null(sr_venue_find(0xffff));
 	cr_assert_null(sr_venue_from_name("no such venue"));
+	cr_assert_null(sr_venue_name(SR_ECDSA_DIGEST));
+	cr_assert_eq(sr_venue_type("no such venue"), 0);
 }
 
 Test(venues, kinds_have_names)
@@ -462,4 +467,36 @@ Test(venues, kinds_have_names)
 		cr_assert_eq(sr_kind_from_name(sr_kind_name(kind)), kind);
 	cr_assert_eq(sr_kind_from_name("none"), SR_KIND_NONE);
 	cr_assert_str_eq(sr_kind_name(200), "unassigned kind");
+}
+
+/* ---- what a completion says about an order ---- */
+
+Test(completed, gives_the_signature_and_the_nonce_that_was_signed)
+{
+	struct sr_completion done = { .status = SR_OK, .sigkind = SR_SIG_ECDSA, .recovery_id = 1,
+				      .venue_nonce = 77, .signature = { 1, [63] = 2 } };
+	struct sr_order_signature signature = { { 9 }, 9 };
+	unsigned char body[SR_ORDER_HEAD_BYTES] = { 0 };
+
+	cr_assert_eq(sr_order_completed(&signature, body, &done), 0);
+	cr_assert_eq(sr_get64(body + SR_ORDER_NONCE), 77, "the signer numbered it");
+	cr_assert(signature.rs[0] == 1 && signature.rs[63] == 2 && signature.recid == 1);
+
+	cr_assert_eq(sr_order_completed(&signature, body, &done), 0, "once more is the same");
+	sr_put64(body + SR_ORDER_NONCE, 78);
+	cr_assert_eq(sr_order_completed(&signature, body, &done), -EINVAL, "another order was signed");
+	cr_assert_eq(sr_get64(body + SR_ORDER_NONCE), 78);
+}
+
+Test(completed, without_a_signature_nothing_is_touched)
+{
+	const struct sr_completion done = { .status = SR_DENIED, .venue_nonce = 77 };
+	struct sr_completion bip340 = { .status = SR_OK, .sigkind = SR_SIG_BIP340 };
+	struct sr_order_signature signature = { { 9 }, 9 };
+	unsigned char body[SR_ORDER_HEAD_BYTES] = { 0 };
+
+	cr_assert_eq(sr_order_completed(&signature, body, &done), -ENOMSG);
+	cr_assert_eq(sr_order_completed(&signature, body, &bip340), -ENOMSG);
+	cr_assert_eq(sr_get64(body + SR_ORDER_NONCE), 0);
+	cr_assert_eq(signature.rs[0], 9);
 }
