@@ -2,11 +2,9 @@
 /*
  * sr_ticks.h - a clock for single operations of some hundred nanoseconds.
  *
- * On x86-64 the time-stamp counter, fenced on both sides, so that nothing of the
- * operation is counted before it begins or after it has ended; calibrated against
- * CLOCK_MONOTONIC, and held against it again when the run is over. It is used only
- * where the kernel keeps its own time by it, that is, has found it steady; elsewhere,
- * and on other machines, CLOCK_MONOTONIC is read itself.
+ * The counter of sr_counter.h, calibrated against CLOCK_MONOTONIC, and held against it
+ * again when the run is over; where the machine has none that is steady, CLOCK_MONOTONIC
+ * is read itself.
  *
  * Whoever measures with it measures the clock too, as a row of its own, and says so:
  * no figure has it taken off unless that is written beside it.
@@ -14,10 +12,9 @@
 #ifndef SR_TICKS_H
 #define SR_TICKS_H
 
-#include <stdio.h>
-
 #include "sr_base.h"
 #include "sr_clock.h"
+#include "sr_counter.h"
 
 #define SR_TICKS_CALIBRATE_NS (50u * SR_NS_PER_MS)
 #define SR_TICKS_DRIFT_PPM_MAX 1000.0
@@ -29,43 +26,14 @@ struct sr_ticks {
 	uint64_t begin_ns;
 };
 
-static inline uint64_t sr_ticks_counter(void)
-{
-#if defined(__x86_64__)
-	uint32_t low, high;
-
-	__asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
-	return (uint64_t)high << 32 | low;
-#else
-	return sr_now_ns();
-#endif
-}
-
 static inline uint64_t sr_ticks_now(const struct sr_ticks *t)
 {
-	return t->counter ? sr_ticks_counter() : sr_now_ns();
+	return t->counter ? sr_counter_read() : sr_now_ns();
 }
 
 static inline double sr_ticks_ns(const struct sr_ticks *t, uint64_t ticks)
 {
 	return (double)ticks * t->ns_per_tick;
-}
-
-static inline bool sr_ticks_steady(void)
-{
-#if defined(__x86_64__)
-	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
-	char name[16] = "";
-	bool steady;
-
-	if (!f)
-		return false;
-	steady = fgets(name, sizeof name, f) && !strcmp(name, "tsc\n");
-	(void)fclose(f);
-	return steady;
-#else
-	return false;
-#endif
 }
 
 /* Both clocks at one moment: of some pairs of readings the closest. */
@@ -75,8 +43,8 @@ static inline void sr_ticks_pair(uint64_t *ticks, uint64_t *ns)
 
 	*ticks = *ns = 0;
 	for (int i = 0; i < 16; i++) {
-		uint64_t before = sr_ticks_counter(), now_ns = sr_now_ns();
-		uint64_t after = sr_ticks_counter();
+		uint64_t before = sr_counter_read(), now_ns = sr_now_ns();
+		uint64_t after = sr_counter_read();
 
 		if (after - before < best) {
 			best = after - before;
@@ -91,7 +59,7 @@ static inline void sr_ticks_begin(struct sr_ticks *t)
 {
 	uint64_t ticks, ns;
 
-	t->counter = sr_ticks_steady();
+	t->counter = sr_counter_find() != SR_COUNTER_CLOCK;
 	sr_ticks_pair(&t->begin_ticks, &t->begin_ns);
 	do
 		sr_ticks_pair(&ticks, &ns);
