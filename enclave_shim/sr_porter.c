@@ -178,6 +178,7 @@ static int make_vault(struct sr_porter *p, struct sr_reason *why)
 		.manifest = &p->manifest,
 		.version_min = p->config.manifest_min,
 		.pool = p->config.pool,
+		.counter = p->config.counter,
 	};
 	int ret = sr_vault_new(&p->vault, &vault);
 

@@ -18,6 +18,7 @@
 #define SR_PORTER_H
 
 #include "sr_address.h"
+#include "sr_counter.h"
 #include "sr_gate.h"
 #include "sr_ground.h"
 #include "sr_operator.h"
@@ -38,6 +39,7 @@ struct sr_porter_config {
 	const char *trust_out; /* file; NULL: nobody is told */
 	uint32_t ticket_life_s;
 	bool pool; /* there are presignatures */
+	struct sr_counter counter; /* of the core's trace, if it has one */
 
 	struct sr_address control; /* no bytes: conversations come by sr_porter_connect() alone */
 	unsigned int control_mode;

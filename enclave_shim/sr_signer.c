@@ -67,6 +67,27 @@ static uint32_t pool_low(const struct sr_signer_config *c)
 	return (uint32_t)(((uint64_t)c->pool_slots * c->pool_low_percent + 99) / 100);
 }
 
+static uint64_t trace_counter(void *arg)
+{
+	(void)arg;
+	return sr_counter_read();
+}
+
+static uint64_t trace_clock(void *arg)
+{
+	(void)arg;
+	return sr_now_ns();
+}
+
+static void set_trace(struct sr_signer *s, struct sr_trace_config *trace)
+{
+	if (!s->config.trace_slots)
+		return;
+	sr_counter_describe(&s->counter);
+	trace->slots = s->config.trace_slots;
+	trace->now = s->counter.kind == SR_COUNTER_CLOCK ? trace_clock : trace_counter;
+}
+
 static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
 {
 	const struct sr_signer_config *c = &s->config;
@@ -80,6 +101,8 @@ static int make_core(struct sr_signer *s, bool pool, struct sr_reason *why)
 		.admissions_max = c->operators ? SR_PORTER_WAITING_MAX : 0,
 	};
 	int ret;
+
+	set_trace(s, &core.trace);
 
 	if (pool) {
 		core.sign.pool_low = pool_low(c);
@@ -166,6 +189,7 @@ static int make_porter(struct sr_signer *s, bool pool, struct sr_reason *why)
 		.trust_out = c->trust_out,
 		.ticket_life_s = c->ticket_life_s,
 		.pool = pool,
+		.counter = s->counter,
 		.control = c->control,
 		.control_mode = c->control_mode,
 		.boot_id = { s->boot_id[0], s->boot_id[1] },
@@ -242,6 +266,9 @@ static int judge_config(const struct sr_signer_config *c, struct sr_reason *why)
 		return sr_reason_set(why, -EINVAL,
 				     "--signer-sessions-max may be %u at most with --operators",
 				     SR_SESSIONS_MAX - SR_PORTER_WAITING_MAX);
+	if (!c->operators && c->trace_slots)
+		return sr_reason_set(why, -EINVAL,
+				     "--trace goes with --operators FILE: nobody else may read it");
 	if (!c->operators && !c->ground->clear)
 		return sr_reason_set(why, -EINVAL,
 				     "--operators FILE is missing: the list of public keys whose "

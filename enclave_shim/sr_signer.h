@@ -11,6 +11,7 @@
 #include "sr_base.h"
 #include "sr_clock.h"
 #include "sr_core.h"
+#include "sr_counter.h"
 #include "sr_ground.h"
 #include "sr_host.h"
 #include "sr_keyring.h"
@@ -51,6 +52,7 @@ struct sr_signer_config {
 	bool allow_snapshot;
 	unsigned int loops;      /* that poll on this machine, for SR_REFILL_AUTO */
 	int cpu;                 /* of the signing thread, -1 = not pinned */
+	uint32_t trace_slots;    /* stamps of so many records are kept; 0: none are taken */
 	bool sleeps;             /* the signing thread has no idle turns at times */
 	void (*log)(void *arg, const char *text);
 	void *log_arg;
@@ -72,6 +74,7 @@ struct sr_signer {
 	uint64_t boot_id[2];         /* random at each start */
 	uint64_t unix_ms;            /* when it was clock_ns, as the security module says */
 	uint64_t clock_ns;
+	struct sr_counter counter;   /* of the trace */
 };
 
 SR_BEGIN_DECLS

@@ -46,7 +46,9 @@ SR_END_DECLS
 	{ "pool-batch", "N", "presignatures made at once (256)", sr_set_u32, &(c).pool_batch, 2,    \
 	  SR_BATCH_MAX },                                                                          \
 	{ "refill", "WHO", "auto, thread, or idle turns of the signing thread (auto)",             \
-	  sr_set_refill, &(c).refill, 0, 0 }
+	  sr_set_refill, &(c).refill, 0, 0 },                                                      \
+	{ "trace", "N", "for measuring: keep stamps of the last N records (0)",                    \
+	  sr_set_pow2_or_0, &(c).trace_slots, SR_TRACE_SLOTS_MIN, SR_TRACE_SLOTS_MAX }
 
 /* Those that only a signer on a host has. */
 #define SR_HOST_OPTIONS(c)                                                                         \

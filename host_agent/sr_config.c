@@ -159,6 +159,17 @@ int sr_set_pow2(void *target, const char *value, const struct sr_option *o, stru
 	return 0;
 }
 
+int sr_set_pow2_or_0(void *target, const char *value, const struct sr_option *o,
+		     struct sr_reason *why)
+{
+	uint64_t v;
+
+	if (sr_config_number(value, 0, 0, &v) < 0)
+		return sr_set_pow2(target, value, o, why);
+	*(uint32_t *)target = 0;
+	return 0;
+}
+
 int sr_set_lines(void *target, const char *value, const struct sr_option *o, struct sr_reason *why)
 {
 	uint64_t v;

@@ -61,6 +61,8 @@ SR_WARN_UNUSED int sr_config_number(const char *value, uint64_t min, uint64_t ma
  * struct sr_address. */
 int sr_set_u32(void *target, const char *value, const struct sr_option *o, struct sr_reason *why);
 int sr_set_pow2(void *target, const char *value, const struct sr_option *o, struct sr_reason *why);
+int sr_set_pow2_or_0(void *target, const char *value, const struct sr_option *o,
+		     struct sr_reason *why);
 int sr_set_lines(void *target, const char *value, const struct sr_option *o,
 		 struct sr_reason *why); /* a multiple of SR_LINE_BYTES */
 int sr_set_true(void *target, const char *value, const struct sr_option *o, struct sr_reason *why);

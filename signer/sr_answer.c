@@ -9,6 +9,7 @@ struct sr_answerer {
 	struct sr_sign *sign;
 	const struct sr_keyring *keys;
 	struct sr_policy_book *policy;
+	struct sr_trace *trace;
 	struct sr_order_env env;
 	struct sr_order order;
 	unsigned char body[SR_SUB_BYTES_MAX]; /* of an order whose nonce is filled in */
@@ -22,7 +23,8 @@ struct request {
 };
 
 int sr_answerer_new(struct sr_answerer **answerer, struct sr_sign *sign,
-		    const struct sr_keyring *keys, struct sr_policy_book *policy)
+		    const struct sr_keyring *keys, struct sr_policy_book *policy,
+		    struct sr_trace *trace)
 {
 	struct sr_answerer *d = calloc(1, sizeof *d);
 	int ret;
@@ -37,6 +39,7 @@ int sr_answerer_new(struct sr_answerer **answerer, struct sr_sign *sign,
 	d->sign = sign;
 	d->keys = keys;
 	d->policy = policy;
+	d->trace = trace;
 	*answerer = d;
 	return 0;
 }
@@ -171,6 +174,7 @@ static void answer_typed(struct sr_answer *answer, struct sr_answerer *answerer,
 		sr_answer_deny(answer, SR_POLICY_VENUE_NONCE);
 		return;
 	}
+	sr_trace_stamp(answerer->trace, SR_TRACE_POLICY);
 	if (sr_order_digest(digest, &answerer->order, &answerer->env)) {
 		sr_answer_deny(answer, SR_POLICY_KEY_LOCKED);
 		return;
@@ -180,6 +184,14 @@ static void answer_typed(struct sr_answer *answer, struct sr_answerer *answerer,
 		return;
 	answer->venue_nonce = answerer->order.view.nonce;
 	sr_policy_spend(answerer->policy, &verdict, &caller->full_ns);
+}
+
+/* Its policy is the key's permission. */
+static void answer_blind(struct sr_answer *answer, struct sr_answerer *answerer, uint32_t key,
+			 const struct sr_sign_request *what)
+{
+	sr_trace_stamp(answerer->trace, SR_TRACE_POLICY);
+	(void)sign(answer, answerer, key, what);
 }
 
 void sr_answer_make(struct sr_answer *answer, struct sr_answerer *answerer,
@@ -198,7 +210,7 @@ void sr_answer_make(struct sr_answer *answer, struct sr_answerer *answerer,
 	else if (request.typed)
 		answer_typed(answer, answerer, (uint32_t)key, &request.what, caller);
 	else
-		(void)sign(answer, answerer, (uint32_t)key, &request.what);
+		answer_blind(answer, answerer, (uint32_t)key, &request.what);
 }
 
 void sr_answer_put(unsigned char body[SR_CMP_BODY_BYTES], const struct sr_answer *answer,

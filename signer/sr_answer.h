@@ -37,9 +37,10 @@ struct sr_answerer;
 
 SR_BEGIN_DECLS
 
-/* sr_answerer_new - all are borrowed. 0; -ENOMEM; as sr_hasher_new(). */
+/* sr_answerer_new - all are borrowed; @trace may be NULL. 0; -ENOMEM; as sr_hasher_new(). */
 SR_WARN_UNUSED int sr_answerer_new(struct sr_answerer **answerer, struct sr_sign *sign,
-				   const struct sr_keyring *keys, struct sr_policy_book *policy);
+				   const struct sr_keyring *keys, struct sr_policy_book *policy,
+				   struct sr_trace *trace);
 void sr_answerer_delete(struct sr_answerer *answerer); /* NULL is legal */
 
 /*

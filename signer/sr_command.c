@@ -29,6 +29,15 @@ enum {
 	POLICY_UNLIMITED = 34,
 	POLICY_ASSET = 40,
 
+	TRACED_NEXT = 8,
+	TRACED_DOMAIN = 16,
+	TRACED_RATE = 32,
+	TRACED_KIND = 40,
+	TRACED_SLOTS = 44,
+	TRACED_COUNT = 48,
+	TRACED_RESERVED = 52,
+	TRACED_ENTRY_BYTES = sizeof(struct sr_trace_entry),
+
 	GENERATE_BYTES = 40,
 	WORD_BYTES = 8,
 	LIST_HEADER_BYTES = 8,
@@ -55,11 +64,15 @@ static const struct kind {
 				SR_COMMAND_KEY_BYTES + SR_BLOB_BYTES },
 	[SR_COMMAND_DELETE] = { WORD_BYTES, WORD_BYTES, 0, 0 },
 	[SR_COMMAND_POLICY] = { SR_COMMAND_POLICY_BYTES, SR_COMMAND_POLICY_BYTES, 0, 0 },
+	[SR_COMMAND_TRACE] = { SR_COMMAND_TRACE_BYTES, SR_COMMAND_TRACE_BYTES,
+			       SR_COMMAND_TRACED_BYTES,
+			       SR_COMMAND_TRACED_BYTES +
+				       SR_COMMAND_TRACED_MAX * TRACED_ENTRY_BYTES },
 };
 
 static const struct kind *kind_of(uint32_t kind)
 {
-	return kind >= SR_COMMAND_MANIFEST && kind <= SR_COMMAND_POLICY ? &kinds[kind] : NULL;
+	return kind >= SR_COMMAND_MANIFEST && kind <= SR_COMMAND_TRACE ? &kinds[kind] : NULL;
 }
 
 /* ---- commands ---- */
@@ -349,5 +362,75 @@ int sr_command_listed_get(struct sr_command_listed *listed,
 	listed->nonce_mode = sr_get32(in + LISTED_NONCE);
 	listed->flags = sr_get32(in + LISTED_FLAGS);
 	listed->identities = sr_get64(in + LISTED_IDENTITIES);
+	return 0;
+}
+
+/* ---- the trace ---- */
+
+void sr_command_trace_put(unsigned char body[SR_COMMAND_TRACE_BYTES], uint64_t from)
+{
+	memset(body, 0, SR_COMMAND_TRACE_BYTES);
+	sr_put64(body, from);
+}
+
+int sr_command_trace_get(uint64_t *from, const unsigned char body[SR_COMMAND_TRACE_BYTES])
+{
+	if (sr_get64(body + 8))
+		return -EPROTO;
+	*from = sr_get64(body);
+	return 0;
+}
+
+size_t sr_command_traced_put(unsigned char *body, const struct sr_command_traced *traced,
+			     const struct sr_trace_entry *entries)
+{
+	unsigned char *at = body + SR_COMMAND_TRACED_BYTES;
+
+	memset(body, 0, SR_COMMAND_TRACED_BYTES);
+	sr_put64(body, traced->first);
+	sr_put64(body + TRACED_NEXT, traced->next);
+	sr_put64(body + TRACED_DOMAIN, traced->counter.domain[0]);
+	sr_put64(body + TRACED_DOMAIN + 8, traced->counter.domain[1]);
+	sr_put64(body + TRACED_RATE, traced->counter.ticks_per_s);
+	sr_put32(body + TRACED_KIND, traced->counter.kind);
+	sr_put32(body + TRACED_SLOTS, traced->slots);
+	sr_put32(body + TRACED_COUNT, traced->count);
+	for (uint32_t i = 0; i < traced->count; i++, at += TRACED_ENTRY_BYTES) {
+		sr_put64(at, entries[i].seq);
+		for (uint32_t m = 0; m < SR_TRACE_MOMENTS; m++)
+			sr_put64(at + 8 + 8 * (size_t)m, entries[i].at[m]);
+	}
+	return (size_t)(at - body);
+}
+
+int sr_command_traced_get(struct sr_command_traced *traced, struct sr_trace_entry *entries,
+			  const unsigned char *body, size_t bytes)
+{
+	const unsigned char *at = body + SR_COMMAND_TRACED_BYTES;
+	uint32_t count;
+
+	if (bytes < SR_COMMAND_TRACED_BYTES || sr_get32(body + TRACED_RESERVED))
+		return -EPROTO;
+	count = sr_get32(body + TRACED_COUNT);
+	if (count > SR_COMMAND_TRACED_MAX || !sr_get64(body + TRACED_RATE) ||
+	    bytes != SR_COMMAND_TRACED_BYTES + (size_t)count * TRACED_ENTRY_BYTES)
+		return -EPROTO;
+	*traced = (struct sr_command_traced){
+		.first = sr_get64(body),
+		.next = sr_get64(body + TRACED_NEXT),
+		.counter = {
+			.domain = { sr_get64(body + TRACED_DOMAIN),
+				    sr_get64(body + TRACED_DOMAIN + 8) },
+			.ticks_per_s = sr_get64(body + TRACED_RATE),
+			.kind = sr_get32(body + TRACED_KIND),
+		},
+		.slots = sr_get32(body + TRACED_SLOTS),
+		.count = count,
+	};
+	for (uint32_t i = 0; i < count; i++, at += TRACED_ENTRY_BYTES) {
+		entries[i].seq = sr_get64(at);
+		for (uint32_t m = 0; m < SR_TRACE_MOMENTS; m++)
+			entries[i].at[m] = sr_get64(at + 8 + 8 * (size_t)m);
+	}
 	return 0;
 }

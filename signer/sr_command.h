@@ -35,6 +35,13 @@
  *	6 ROTATE      as GENERATE                       as GENERATE
  *	7 DELETE      0 id u32, 4 reserved 4            nothing
  *	8 POLICY      a word 72                         nothing
+ *	9 TRACE       0 from u64, 8 reserved 8          stamps of records (sr_trace.h):
+ *	                                                0 first u64, 8 next u64,
+ *	                                                16 domain 2 u64, 32 ticks/s u64,
+ *	                                                40 counter u32, 44 slots u32,
+ *	                                                48 count u32, 52 reserved 4, and
+ *	                                                of each: 0 slot word u64, 8 its
+ *	                                                moments 7 u64
  *
  *	a key, 60: 0 id u32, 4 address 20, 24 public key 33, 57 reserved 3
  *
@@ -51,9 +58,11 @@
 #define SR_COMMAND_H
 
 #include "sr_blob.h"
+#include "sr_counter.h"
 #include "sr_envelope.h"
 #include "sr_keyring.h"
 #include "sr_policy.h"
+#include "sr_trace.h"
 
 #define SR_COMMAND_VERSION 1u
 #define SR_COMMAND_PURPOSE "command"
@@ -65,8 +74,12 @@
 #define SR_COMMAND_LISTED_BYTES 80u
 #define SR_COMMAND_POLICY_BYTES 72u
 #define SR_COMMAND_WORDS_MAX 255u
+#define SR_COMMAND_TRACE_BYTES 16u
+#define SR_COMMAND_TRACED_BYTES 56u
+#define SR_COMMAND_TRACED_MAX 248u /* entries, so that a result is one message */
 #define SR_COMMAND_RESULT_BYTES_MAX \
-	(SR_COMMAND_HEADER_BYTES + 8u + SR_KEYS_MAX * SR_COMMAND_LISTED_BYTES)
+	(SR_COMMAND_HEADER_BYTES + SR_COMMAND_TRACED_BYTES + \
+	 SR_COMMAND_TRACED_MAX * (uint32_t)sizeof(struct sr_trace_entry))
 
 enum sr_command_kind {
 	SR_COMMAND_MANIFEST = 1,
@@ -77,6 +90,7 @@ enum sr_command_kind {
 	SR_COMMAND_ROTATE = 6,
 	SR_COMMAND_DELETE = 7,
 	SR_COMMAND_POLICY = 8,
+	SR_COMMAND_TRACE = 9,
 };
 
 /* How it went. Numbers are ABI and are never reused. */
@@ -131,6 +145,20 @@ struct sr_command_listed {
 	uint64_t identities; /* bit i: identity i of the manifest in force may use it */
 };
 
+/* What TRACE's result says, but for the entries. */
+struct sr_command_traced {
+	uint64_t first; /* number of the first entry here: above what was asked for when
+			   those have been written over */
+	uint64_t next;  /* of the entry that will be made next */
+	struct sr_counter counter; /* that the stamps were taken by */
+	uint32_t slots;
+	uint32_t count; /* entries here */
+};
+
+SR_STATIC_ASSERT(SR_COMMAND_RESULT_BYTES_MAX >=
+			 SR_COMMAND_HEADER_BYTES + 8u + SR_KEYS_MAX * SR_COMMAND_LISTED_BYTES,
+		 "the longest result");
+
 SR_BEGIN_DECLS
 
 /*
@@ -184,6 +212,20 @@ void sr_command_listed_put(unsigned char out[SR_COMMAND_LISTED_BYTES],
 			   const struct sr_command_listed *listed);
 SR_WARN_UNUSED int sr_command_listed_get(struct sr_command_listed *listed,
 					 const unsigned char in[SR_COMMAND_LISTED_BYTES]);
+void sr_command_trace_put(unsigned char body[SR_COMMAND_TRACE_BYTES], uint64_t from);
+SR_WARN_UNUSED int sr_command_trace_get(uint64_t *from,
+					const unsigned char body[SR_COMMAND_TRACE_BYTES]);
+
+/* sr_command_traced_put - @entries: traced->count of them, up to SR_COMMAND_TRACED_MAX.
+ * Returns the body's length. */
+size_t sr_command_traced_put(unsigned char *body, const struct sr_command_traced *traced,
+			     const struct sr_trace_entry *entries);
+
+/* sr_command_traced_get - @entries: out, SR_COMMAND_TRACED_MAX of them. -EPROTO also when
+ * the length is not that of so many. */
+SR_WARN_UNUSED int sr_command_traced_get(struct sr_command_traced *traced,
+					 struct sr_trace_entry *entries,
+					 const unsigned char *body, size_t bytes);
 
 SR_END_DECLS
 

@@ -35,6 +35,7 @@ static bool config_valid(const struct sr_core_config *config)
 
 int sr_core_new(struct sr_core **core, const struct sr_core_config *config)
 {
+	struct sr_sign_config sign = config->sign;
 	struct sr_core *c;
 	int ret;
 
@@ -52,11 +53,14 @@ int sr_core_new(struct sr_core **core, const struct sr_core_config *config)
 	c->clear = config->clear;
 	c->stats.snapshot_allowed = config->snapshot_allowed;
 
-	ret = sr_sign_new(&c->sign, &config->sign);
+	ret = config->trace.slots ? sr_trace_new(&c->trace, &config->trace) : 0;
+	sign.trace = c->trace;
+	if (!ret)
+		ret = sr_sign_new(&c->sign, &sign);
 	if (!ret)
 		ret = sr_policy_book_new(&c->policy);
 	if (!ret)
-		ret = sr_answerer_new(&c->answerer, c->sign, c->keys, c->policy);
+		ret = sr_answerer_new(&c->answerer, c->sign, c->keys, c->policy, c->trace);
 	if (!ret)
 		ret = start_sessions(c);
 	if (ret) {
@@ -78,6 +82,7 @@ void sr_core_delete(struct sr_core *core)
 	sr_answerer_delete(core->answerer);
 	sr_policy_book_delete(core->policy);
 	sr_sign_delete(core->sign);
+	sr_trace_delete(core->trace);
 	free(core);
 }
 
@@ -298,6 +303,11 @@ bool sr_core_on_stream(const struct sr_core *core, uint32_t session, uint32_t st
 bool sr_core_unsealed(const struct sr_core *core)
 {
 	return core->clear;
+}
+
+struct sr_trace *sr_core_trace(const struct sr_core *core)
+{
+	return core->trace;
 }
 
 struct sr_pool *sr_core_pool(const struct sr_core *core)

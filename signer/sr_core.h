@@ -37,6 +37,7 @@
 #include "sr_sign.h"
 #include "sr_slot.h"
 #include "sr_task.h"
+#include "sr_trace.h"
 
 struct sr_core;
 struct sr_core_kind;
@@ -50,6 +51,7 @@ struct sr_core_config {
 	const struct sr_core_kind *clear; /* &sr_core_clear; NULL: no records in clear are taken,
 					     and the code for them need not be linked */
 	bool snapshot_allowed;      /* only told on: the caller has judged the ground */
+	struct sr_trace_config trace; /* .slots 0: none */
 };
 
 /* Counters, since the start; pool_depth and sessions are of now. */
@@ -204,6 +206,9 @@ bool sr_core_unsealed(const struct sr_core *core);
 enum sr_core_verdict sr_core_record(struct sr_core *core, unsigned char reply[SR_CMP_BYTES],
 				    uint32_t session, uint32_t epoch, uint32_t stream,
 				    const unsigned char *record, uint32_t bytes);
+
+/* sr_core_trace - where stamps go; NULL: nobody has asked for any. */
+struct sr_trace *sr_core_trace(const struct sr_core *core);
 
 /* sr_core_pool - what has to be filled, see sr_sign_pool(); or NULL. */
 struct sr_pool *sr_core_pool(const struct sr_core *core);

@@ -102,12 +102,14 @@ static enum sr_core_verdict clear_record(struct sr_core *core, unsigned char rep
 	}
 
 	core->stats.records++;
+	sr_trace_stamp(core->trace, SR_TRACE_OPENED);
 	if (!answer_number(core, s, n, record)) {
 		core->stats.ended_hostile++;
 		sr_core_close(core, s);
 		return SR_CORE_ENDED;
 	}
 	memcpy(reply, sr_ledger_reply(s->ledger, n), SR_CMP_BYTES);
+	sr_trace_stamp(core->trace, SR_TRACE_SEALED);
 	return SR_CORE_REPLY;
 }
 

@@ -354,7 +354,9 @@ enum sr_core_verdict sr_core_sealed_record(struct sr_core *core, unsigned char r
 		core->stats.unauthentic++;
 		return SR_CORE_DROPPED;
 	}
+	sr_trace_stamp(core->trace, SR_TRACE_OPENED);
 	verdict = take(core, reply, s, n, record, fate);
 	sr_wipe(core->secrets->body, s->slot_bytes - SR_SUB_BODY - SR_TAG_BYTES);
+	sr_trace_stamp(core->trace, SR_TRACE_SEALED);
 	return verdict;
 }

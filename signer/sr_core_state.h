@@ -62,6 +62,7 @@ struct sr_core {
 	struct sr_keyring *keys;
 	struct sr_sign *sign;
 	struct sr_policy_book *policy;
+	struct sr_trace *trace; /* NULL: none */
 	struct sr_answerer *answerer;
 	struct sr_rights rights; /* in force; version 0: keys keep their own */
 	struct sr_ledgers *ledgers; /* sessions_max */

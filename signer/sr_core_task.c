@@ -111,5 +111,11 @@ void sr_core_task(struct sr_core *core, struct sr_task *task)
 	case SR_TASK_POLICY:
 		task->result = sr_policy_hear(core->policy, &task->word);
 		break;
+	case SR_TASK_TRACE:
+		if (core->trace)
+			sr_trace_read(core->trace, &task->trace);
+		else
+			task->result = -EOPNOTSUPP;
+		break;
 	}
 }

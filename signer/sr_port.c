@@ -27,6 +27,7 @@ struct waiting {
 	uint32_t session;
 	uint32_t epoch;
 	uint32_t bytes;
+	uint64_t received; /* for the trace */
 };
 
 /* Places of records, in order of arrival. Holds as many as there are credits,
@@ -42,6 +43,7 @@ enum { PRIORITY = 0, NORMAL = 1, QUEUES = 2 };
 struct sr_port {
 	struct sr_port_config config;
 	bool alive; /* between begin and the end or the peer's first mistake */
+	uint64_t fed; /* for the trace: when the last bytes came */
 
 	uint32_t on_the_way; /* credits that the peer has not got back */
 	uint32_t asked;      /* answers to OPEN and STATUS not yet written out */
@@ -251,6 +253,7 @@ static int take_data(struct sr_port *port, const struct sr_frame *frame)
 	port->waiting[place].session = frame->session;
 	port->waiting[place].epoch = frame->epoch;
 	port->waiting[place].bytes = frame->payload_bytes;
+	port->waiting[place].received = port->fed;
 	memcpy(port->records + (size_t)place * port->config.slot_bytes_max, frame->payload,
 	       frame->payload_bytes);
 	queue->places[(queue->head + queue->count) % credits] = (uint16_t)place;
@@ -322,6 +325,7 @@ int sr_port_feed(struct sr_port *port, const void *data, size_t bytes)
 	if (!port->alive)
 		return -EPROTO;
 
+	port->fed = sr_trace_now(sr_core_trace(port->config.core));
 	if (feed(port, data, bytes)) {
 		port->alive = false;
 		return -EPROTO;
@@ -342,12 +346,15 @@ static void sign_one(struct sr_port *port, uint32_t place)
 	const struct waiting *w = &port->waiting[place];
 	const unsigned char *record = port->records + (size_t)place * port->config.slot_bytes_max;
 	unsigned char *out = out_reserve(port, REPLY_BYTES);
+	struct sr_trace *trace = sr_core_trace(port->config.core);
 
+	sr_trace_begin(trace, w->received);
 	switch (sr_core_record(port->config.core, out + SR_FRAME_HEADER_BYTES, w->session, w->epoch,
 			       port->config.stream, record, w->bytes)) {
 	case SR_CORE_REPLY:
 		port->out_tail +=
 			sr_frame_put(out, SR_FRAME_REPLY, w->session, w->epoch, SR_CMP_BYTES);
+		sr_trace_end(trace, sr_get64(record));
 		break;
 	case SR_CORE_ENDED:
 		port->out_tail += sr_frame_put(out, SR_FRAME_END, w->session, w->epoch, 0);

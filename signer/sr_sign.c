@@ -26,6 +26,7 @@ struct sr_sign {
 	struct sr_hasher *hasher;
 	struct sr_drbg *drbg;
 	struct sr_pool *pool; /* NULL: none */
+	struct sr_trace *trace; /* NULL: none */
 	struct secrets *secrets;
 	uint64_t hedges; /* signatures that have taken entropy */
 	struct sr_sign_stats stats;
@@ -92,6 +93,7 @@ int sr_sign_new(struct sr_sign **sign, const struct sr_sign_config *config)
 	if (!s)
 		return -ENOMEM;
 	s->keys = config->keys;
+	s->trace = config->trace;
 	ret = sr_secret_alloc(&mem, sizeof *s->secrets);
 	if (!ret) {
 		s->secrets = mem;
@@ -266,6 +268,7 @@ static int make(struct sr_sign *s, struct sr_signature *made, uint32_t key,
 		ret = digest_of(s, digest, request);
 	if (ret)
 		return ret;
+	sr_trace_stamp(s->trace, SR_TRACE_DIGEST);
 	if (sr_nonce_pooled(mode)) {
 		ret = make_presigned(s, made, key, request, digest);
 		if (SR_LIKELY(ret != -EAGAIN) || mode == SR_NONCE_PRESIGN_ONLY)
@@ -286,6 +289,7 @@ int sr_sign_make(struct sr_sign *s, struct sr_signature *signature, uint32_t key
 	int ret = make(s, &made, key, request);
 
 	if (SR_LIKELY(ret == 0)) {
+		sr_trace_stamp(s->trace, SR_TRACE_SIGNED);
 		*signature = made;
 		return 0;
 	}

@@ -26,6 +26,7 @@
 #include "sr_keyring.h"
 #include "sr_message.h"
 #include "sr_pool.h"
+#include "sr_trace.h"
 
 struct sr_sign;
 
@@ -35,6 +36,7 @@ struct sr_sign_config {
 	uint32_t pool_slots;              /* see sr_pool.h; 0 = no pool */
 	uint32_t pool_low;
 	uint32_t pool_batch;
+	struct sr_trace *trace;           /* borrowed; NULL: none */
 };
 
 /* Counters, since the start. */

@@ -15,6 +15,7 @@
 #include "sr_admission.h"
 #include "sr_keyring.h"
 #include "sr_rights.h"
+#include "sr_trace.h"
 
 enum sr_task_kind {
 	SR_TASK_ADMIT = 1,      /* admission: sr_core_admit() */
@@ -26,6 +27,7 @@ enum sr_task_kind {
 	SR_TASK_KEY_HOLD = 6,   /* id, held: -ENOENT; -EKEYREVOKED: it met a fault */
 	SR_TASK_KEY_LIST = 7,   /* list */
 	SR_TASK_POLICY = 8,     /* word: as sr_policy_hear() */
+	SR_TASK_TRACE = 9,      /* trace: sr_trace_read(); -EOPNOTSUPP: there is none */
 };
 
 struct sr_key_list {
@@ -44,6 +46,7 @@ struct sr_task {
 		struct sr_key_entry entry; /* comes back wiped, or as it was when it failed */
 		struct sr_key_list list;
 		struct sr_policy_word word;
+		struct sr_trace_piece trace; /* its entries are whose task it is */
 	};
 };
 

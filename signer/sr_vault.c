@@ -22,6 +22,7 @@ struct sr_vault {
 
 	struct sr_command_key key; /* what the answer will say */
 	unsigned char blob[SR_BLOB_BYTES];
+	struct sr_trace_entry traced[SR_COMMAND_TRACED_MAX];
 	unsigned char result[SR_COMMAND_RESULT_BYTES_MAX];
 };
 
@@ -316,6 +317,22 @@ static int take_policy(struct sr_vault *v, const struct sr_command *command)
 	return 0;
 }
 
+static int take_trace(struct sr_vault *v, const struct sr_command *command)
+{
+	uint64_t from;
+
+	if (sr_command_trace_get(&from, command->body))
+		return -EINVAL;
+	sr_task_wipe(&v->task);
+	v->task.kind = SR_TASK_TRACE;
+	v->task.trace = (struct sr_trace_piece){
+		.from = from,
+		.room = SR_COMMAND_TRACED_MAX,
+		.entries = v->traced,
+	};
+	return 0;
+}
+
 static int make_task(struct sr_vault *v, const struct sr_command *command)
 {
 	int ret;
@@ -335,6 +352,8 @@ static int make_task(struct sr_vault *v, const struct sr_command *command)
 		return 0;
 	case SR_COMMAND_POLICY:
 		return take_policy(v, command);
+	case SR_COMMAND_TRACE:
+		return take_trace(v, command);
 	default:
 		return take_word(v, command);
 	}
@@ -407,6 +426,8 @@ static const char *task_words(uint32_t kind, int result)
 	if (kind == SR_COMMAND_POLICY && result == -ESTALE)
 		return "a band of this sequence, or a higher one, was said before";
 	switch (result) {
+	case -EOPNOTSUPP:
+		return "this signer keeps no trace: start it with --trace";
 	case -EEXIST:
 		return "there is a key of this id: choose another, or rotate or delete that one";
 	case -ENOSPC:
@@ -448,6 +469,20 @@ static size_t put_list(struct sr_vault *v)
 	return (size_t)(at - body_of(v));
 }
 
+static size_t put_traced(struct sr_vault *v)
+{
+	const struct sr_trace_piece *piece = &v->task.trace;
+	const struct sr_command_traced traced = {
+		.first = piece->from,
+		.next = piece->next,
+		.counter = v->config.counter,
+		.slots = piece->slots,
+		.count = piece->count,
+	};
+
+	return sr_command_traced_put(body_of(v), &traced, v->traced);
+}
+
 static size_t put_done(struct sr_vault *v, uint32_t kind)
 {
 	switch (kind) {
@@ -461,6 +496,8 @@ static size_t put_done(struct sr_vault *v, uint32_t kind)
 		return SR_COMMAND_KEY_BYTES;
 	case SR_COMMAND_LIST:
 		return put_list(v);
+	case SR_COMMAND_TRACE:
+		return put_traced(v);
 	default:
 		return 0;
 	}

@@ -24,6 +24,7 @@
 #ifndef SR_VAULT_H
 #define SR_VAULT_H
 
+#include "sr_counter.h"
 #include "sr_drbg.h"
 #include "sr_gate.h"
 #include "sr_manifest.h"
@@ -37,6 +38,7 @@ struct sr_vault_config {
 	struct sr_manifest *manifest; /* in force, zeroed when none is; the vault writes it */
 	uint64_t version_min;         /* of a manifest; 0: any */
 	bool pool;                    /* there are presignatures */
+	struct sr_counter counter;    /* that the trace, if there is one, is stamped by */
 };
 
 enum sr_vault_verdict {

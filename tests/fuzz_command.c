@@ -32,6 +32,9 @@ static void judge_result(const uint8_t *data, size_t bytes)
 {
 	struct sr_command_result result;
 	struct sr_command_listed listed;
+	struct sr_command_traced traced;
+	static struct sr_trace_entry entries[SR_COMMAND_TRACED_MAX];
+	static unsigned char traced_again[SR_COMMAND_RESULT_BYTES_MAX];
 
 	if (sr_command_result_get(&result, data, bytes))
 		return;
@@ -42,6 +45,13 @@ static void judge_result(const uint8_t *data, size_t bytes)
 						      result.body + 8 +
 							      i * SR_COMMAND_LISTED_BYTES) <= 0,
 				"a key that is more than read");
+	else if (result.code == SR_COMMAND_DONE && result.kind == SR_COMMAND_TRACE)
+		require(sr_command_traced_get(&traced, entries, result.body, result.body_bytes) ||
+				(traced.count <= SR_COMMAND_TRACED_MAX &&
+				 sr_command_traced_put(traced_again, &traced, entries) ==
+					 result.body_bytes &&
+				 !memcmp(traced_again, result.body, result.body_bytes)),
+			"two spellings of one trace");
 	else if (result.code != SR_COMMAND_DONE)
 		require(result.body_bytes <= SR_COMMAND_WORDS_MAX, "too many words");
 }

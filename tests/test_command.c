@@ -19,6 +19,7 @@ static const struct {
 	{ SR_COMMAND_ROTATE, 40, 40 },
 	{ SR_COMMAND_DELETE, 8, 8 },
 	{ SR_COMMAND_POLICY, 72, 72 },
+	{ SR_COMMAND_TRACE, 16, 16 },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -91,7 +92,7 @@ Test(command, with_a_reserved_bit_or_of_another_version_or_kind_is_refused)
 	}
 	sr_put16(text + 2, 0);
 	cr_assert_eq(sr_command_get(&got, text, bytes), -EPROTO);
-	sr_put16(text + 2, SR_COMMAND_POLICY + 1);
+	sr_put16(text + 2, SR_COMMAND_TRACE + 1);
 	cr_assert_eq(sr_command_get(&got, text, bytes), -EPROTO);
 	sr_put16(text + 2, SR_COMMAND_HOLD);
 	sr_put16(text + 4, SR_OPERATORS_MAX + 1);
@@ -129,7 +130,7 @@ Test(command, hash_is_as_documented)
 
 /* ---- results ---- */
 
-static const size_t result_bytes[] = { 40, 236, 60, 8 + 64 * 80, 0, 236, 0, 0 };
+static const size_t result_bytes[] = { 40, 236, 60, 8 + 64 * 80, 0, 236, 0, 0, 56 + 248 * 64 };
 
 Test(command, result_is_read_as_it_was_written)
 {
@@ -230,6 +231,41 @@ Test(command, bodies_are_read_as_they_were_written)
 	cr_assert_eq(sr_command_word_get(&id, &word, 0, bytes), -EPROTO);
 	sr_command_word_put(bytes, 0, 1);
 	cr_assert_eq(sr_command_word_get(&id, &word, 1, bytes), -EPROTO);
+}
+
+Test(command, trace_is_read_as_it_was_written)
+{
+	static struct sr_trace_entry entries[SR_COMMAND_TRACED_MAX], got[SR_COMMAND_TRACED_MAX];
+	struct sr_command_traced traced = { 5, 7, { { 1, 2 }, 3, SR_COUNTER_TSC }, 16, 2 }, read;
+	size_t bytes;
+	uint64_t from;
+
+	sr_command_trace_put(text, UINT64_MAX);
+	cr_assert_eq(sr_command_trace_get(&from, text), 0);
+	cr_assert_eq(from, UINT64_MAX);
+	text[15] = 1;
+	cr_assert_eq(sr_command_trace_get(&from, text), -EPROTO);
+
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t m = 0; m < SR_TRACE_MOMENTS; m++)
+			entries[i] = (struct sr_trace_entry){ i + 1, { 10 * i + m, 8, 9 } };
+	bytes = sr_command_traced_put(text, &traced, entries);
+	cr_assert_eq(bytes, 56 + 2 * 64);
+	cr_assert_eq(sr_command_traced_get(&read, got, text, bytes), 0);
+	cr_assert(read.first == 5 && read.next == 7 && read.slots == 16 && read.count == 2);
+	cr_assert(sr_counter_same(&read.counter, &traced.counter) && read.counter.ticks_per_s == 3);
+	cr_assert_arr_eq(got, entries, 2 * sizeof entries[0]);
+	for (size_t cut = 0; cut < bytes; cut++)
+		cr_assert_eq(sr_command_traced_get(&read, got, text, cut), -EPROTO);
+	text[52] = 1;
+	cr_assert_eq(sr_command_traced_get(&read, got, text, bytes), -EPROTO);
+	text[52] = 0;
+	memset(text + 32, 0, 8); /* a counter that stands still */
+	cr_assert_eq(sr_command_traced_get(&read, got, text, bytes), -EPROTO);
+	sr_put32(text + 48, SR_COMMAND_TRACED_MAX + 1);
+	cr_assert_eq(sr_command_traced_get(&read, got, text,
+					   56 + 64 * (size_t)(SR_COMMAND_TRACED_MAX + 1)),
+		     -EPROTO);
 }
 
 /* ---- words about policies ---- */

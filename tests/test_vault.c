@@ -379,6 +379,68 @@ Test(vault, words_about_policies_reach_the_signing_thread)
 	assert_ended(say(&policy, 1).code); /* of one operator, and two are needed */
 }
 
+static uint64_t tick(void *arg)
+{
+	return ++*(uint64_t *)arg;
+}
+
+static struct sr_command_result ask_trace(uint64_t from, uint32_t mask)
+{
+	unsigned char body[SR_COMMAND_TRACE_BYTES];
+
+	sr_command_trace_put(body, from);
+	return vault_command(SR_COMMAND_TRACE, body, sizeof body, mask);
+}
+
+Test(vault, stamps_of_records_are_read_in_pieces_by_k_operators)
+{
+	static uint64_t clock;
+	static struct sr_trace_entry entries[SR_COMMAND_TRACED_MAX];
+	const struct sr_counter counter = { { 11, 12 }, 2400000000, SR_COUNTER_TSC };
+	struct sr_core_config config = {
+		.sign = { .keys = vr.keys, .entropy = &rig_entropy },
+		.sessions_max = 4,
+		.admissions_max = 2,
+		.depth_max = 16,
+		.slot_bytes_max = 384,
+		.trace = { 512, tick, &clock },
+	};
+	struct sr_command_traced traced;
+	struct sr_command_result result;
+
+	result = ask_trace(0, RIG_ALL);
+	cr_assert_eq(result.code, SR_COMMAND_REFUSED);
+	cr_assert(!memcmp(result.body, "this signer keeps no trace", 26));
+	sr_core_delete(vr.core);
+	cr_assert_eq(sr_core_new(&vr.core, &config), 0);
+	sr_vault_delete(vr.vault);
+	vr.config.counter = counter;
+	cr_assert_eq(sr_vault_new(&vr.vault, &vr.config), 0);
+	for (uint64_t n = 0; n < 300; n++) {
+		sr_trace_begin(sr_core_trace(vr.core), 0);
+		sr_trace_end(sr_core_trace(vr.core), 1000 + n);
+	}
+	result = ask_trace(2, RIG_ALL);
+	cr_assert_eq(result.code, SR_COMMAND_DONE);
+	cr_assert_eq(sr_command_traced_get(&traced, entries, result.body, result.body_bytes), 0);
+	cr_assert_eq(traced.first, 2);
+	cr_assert_eq(traced.next, 300);
+	cr_assert_eq(traced.slots, 512);
+	cr_assert_eq(traced.count, SR_COMMAND_TRACED_MAX);
+	cr_assert(!memcmp(&traced.counter, &counter, sizeof counter));
+	for (uint32_t i = 0; i < traced.count; i++) {
+		cr_assert_eq(entries[i].seq, 1002 + i);
+		cr_assert_eq(entries[i].at[SR_TRACE_BEGUN], 3 + i);
+	}
+	result = ask_trace(2 + SR_COMMAND_TRACED_MAX, RIG_ALL);
+	cr_assert_eq(sr_command_traced_get(&traced, entries, result.body, result.body_bytes), 0);
+	cr_assert_eq(traced.count, 300 - 2 - SR_COMMAND_TRACED_MAX);
+	cr_assert_eq(entries[traced.count - 1].seq, 1299);
+	cr_assert_eq(sr_command_traced_get(&traced, entries, result.body, result.body_bytes - 1),
+		     -EPROTO);
+	assert_ended(ask_trace(0, 1).code); /* k is 2 */
+}
+
 Test(vault, an_operator_does_not_count_twice)
 {
 	vault_sign(SR_COMMAND_LIST, NULL, 0, 1, 0);
