@@ -99,6 +99,7 @@ int main(int argc, char **argv)
 		return sr_program_fail(&program, &why);
 	config.depth_max = signer_config.depth_max;
 	config.slot_bytes_max = signer_config.slot_bytes_max;
+	config.trace_records = signer_config.trace_slots;
 	signer_config.ground = &sr_ground_host;
 	signer_config.log = sr_program_log;
 	signer_config.log_arg = &program;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sr_agent_options.h"
+#include "sr_agent_trace.h"
 #include "sr_frame.h"
 #include "sr_heartbeat.h"
 #include "sr_region.h"
@@ -52,6 +53,8 @@ static const struct sr_option options[] = {
 	{ "write-bytes-max", "N", "longest write on the stream (4096)", sr_set_u32,
 	  &config.write_bytes_max, 512, SR_WRITE_BYTES_MAX },
 	{ "io", "direct|uring", "how the stream is driven (direct)", set_io, &uring, 0, 0 },
+	{ "trace", "N", "for measuring: keep stamps of the last N records (0)", sr_set_pow2_or_0,
+	  &config.trace_records, SR_AGENT_TRACE_RECORDS_MIN, SR_AGENT_TRACE_RECORDS_MAX },
 	{ "cpu", "N", "pin the polling thread", sr_set_cpu, &config.cpu, 0, 0 },
 	{ "check", NULL, "judge configuration and host, start nothing", sr_set_true, &only_check, 0,
 	  0 },

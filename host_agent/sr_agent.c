@@ -47,6 +47,9 @@ static int allocate(struct sr_agent *a)
 	ret = sr_agent_relay_new(&a->relay, &a->config);
 	if (ret < 0)
 		return ret;
+	ret = a->config.trace_records ? sr_agent_trace_new(&a->trace, a->config.trace_records) : 0;
+	if (ret < 0)
+		return ret;
 	a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	a->wake_fd = sr_doorbell_new();
 	a->poll_fd = sr_doorbell_new();
@@ -155,6 +158,7 @@ void sr_agent_delete(struct sr_agent *a)
 	while (a->clients)
 		sr_agent_client_free(a, a->clients);
 	sr_agent_relay_delete(a->relay);
+	sr_agent_trace_delete(a->trace);
 	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
 		if (*fds[i] >= 0)
 			(void)close(*fds[i]);

@@ -46,6 +46,7 @@ struct sr_agent_config {
 	int cpu;                  /* of the polling thread, -1 = not pinned */
 	enum sr_wait_policy wait;
 	unsigned int loops;       /* spinning loops of the machine, for AUTO */
+	uint32_t trace_records; /* events of so many are kept (sr_agent_trace.h); 0: none */
 	bool huge_pages;
 	bool mlock;
 	/* Control conversations go on connections of their own: each is a stream socket,

@@ -330,6 +330,31 @@ static void send_status(struct sr_agent *a, struct sr_agent_client *c)
 	leave(a, c);
 }
 
+/* To root and to the agent's own user: the others do not learn when each trades. */
+static void send_traced(struct sr_agent *a, struct sr_agent_client *c, uint64_t from)
+{
+	int room = UINT16_MAX * 2;
+	struct sr_attach_traced *traced;
+	size_t bytes;
+	ssize_t n = -1;
+
+	if (!a->trace || (c->uid != 0 && c->uid != (uint32_t)geteuid())) {
+		refuse(a, c, SR_REFUSED_TRACE, "it asks for a trace, and there is none for it");
+		return;
+	}
+	traced = malloc(sizeof *traced + SR_TRACED_EVENTS_MAX * sizeof(struct sr_traced_event));
+	if (traced) {
+		bytes = sr_agent_trace_read(a->trace, traced, SR_TRACED_EVENTS_MAX, from);
+		(void)setsockopt(c->sock, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+		n = send(c->sock, traced, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+		free(traced);
+	}
+	if (n < 0)
+		leave(a, c);
+	else
+		c->deadline_ns = sr_now_ns() + HANDSHAKE_NS; /* it may go on */
+}
+
 /* The relay has the socket from now on, and nothing is left of the client here. */
 static void take_control(struct sr_agent *a, struct sr_agent_client *c)
 {
@@ -368,6 +393,9 @@ static void take_message(struct sr_agent *a, struct sr_agent_client *c)
 	else if (ret == 0 && count == 0 && m.header.type == SR_ATTACH_STATUS &&
 		 c->phase == SR_CLIENT_NEW)
 		send_status(a, c);
+	else if (ret == 0 && count == 0 && m.header.type == SR_ATTACH_TRACE &&
+		 c->phase == SR_CLIENT_NEW)
+		send_traced(a, c, m.trace.from);
 	else if (ret == 0 && count == 0 && m.header.type == SR_ATTACH_CONTROL &&
 		 c->phase == SR_CLIENT_NEW)
 		take_control(a, c);

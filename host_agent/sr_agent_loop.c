@@ -215,6 +215,7 @@ static int flush(struct sr_agent *a)
 {
 	struct sr_agent_loop *l = &a->loop;
 
+	sr_agent_trace_written(a->trace);
 	while (l->out_sent < l->out_bytes) {
 		size_t left = l->out_bytes - l->out_sent;
 		ssize_t n;
@@ -288,6 +289,7 @@ static int take_one(struct sr_agent *a, struct sr_agent_session *s, uint64_t *no
 	}
 	l->out_bytes += sr_frame_put(at, SR_FRAME_DATA, s->id, s->epoch, bytes);
 	l->in_flight++;
+	sr_agent_trace_picked(a->trace, s->first + n);
 	if (n < s->forwarded_max) {
 		add(&s->block->resent, 1);
 		add(&a->counters.resent, 1);
@@ -548,8 +550,10 @@ static void take_reply(struct sr_agent *a, const struct sr_frame *f)
 		add(&a->counters.ignored, 1);
 		return;
 	}
-	if (s->phase == SR_AGENT_BOUND)
-		publish(a, s, n, f->payload);
+	if (s->phase != SR_AGENT_BOUND)
+		return;
+	publish(a, s, n, f->payload);
+	sr_agent_trace_received(a->trace, s->first + n);
 }
 
 static void take_status(struct sr_agent *a, const struct sr_frame *f)
@@ -614,6 +618,7 @@ static bool receive(struct sr_agent *a)
 		stream_down(a, (int)n);
 		return true;
 	}
+	sr_agent_trace_bytes(a->trace);
 	l->in_bytes += (size_t)n;
 	while (l->up && (ret = sr_frame_cut(&f, l->in + at, l->in_bytes - at)) == 0) {
 		take_frame(a, &f);

@@ -14,6 +14,7 @@
 #include "sr_agent.h"
 #include "sr_agent_note.h"
 #include "sr_agent_relay.h"
+#include "sr_agent_trace.h"
 #include "sr_attach.h"
 #include "sr_doorbell.h"
 #include "sr_frame.h"
@@ -176,6 +177,7 @@ struct sr_agent {
 	struct sr_agent_client *clients; /* attach thread's */
 	uint32_t session_count; /* over all clients, as asked for */
 	struct sr_agent_relay *relay;             /* attach thread's */
+	struct sr_agent_trace *trace;             /* NULL: nobody has asked for it */
 	struct sr_agent_note_limit note_stranger; /* users who are not admitted */
 	struct sr_agent_note_limit note_refused;
 	struct sr_mailbox to_loop;

@@ -18,6 +18,7 @@ static const uint16_t message_bytes[] = {
 	[SR_ATTACH_REFUSED] = sizeof(struct sr_attach_refused),
 	[SR_ATTACH_STATUS] = sizeof(struct sr_attach_bare),
 	[SR_ATTACH_CONTROL] = sizeof(struct sr_attach_bare),
+	[SR_ATTACH_TRACE] = sizeof(struct sr_attach_trace),
 };
 
 #define TYPES (sizeof message_bytes / sizeof message_bytes[0])
@@ -191,6 +192,10 @@ int sr_attach_refusal_reason(struct sr_reason *why, uint32_t code)
 				     "present, because too many have failed or are under way: wait "
 				     "some seconds; why they failed is in the signer's log",
 				     (unsigned int)getuid());
+	case SR_REFUSED_TRACE:
+		return sr_reason_set(why, -EACCES,
+				     "the agent keeps no trace (start it with --trace), or gives it "
+				     "only to root and to its own user");
 	default:
 		return sr_reason_set(why, -EPROTO, "the agent refused the attach (code %u)", code);
 	}

@@ -16,7 +16,8 @@
  *	                             <-  CLOSED
  *
  * At any time: REFUSED with a code, after which the agent hangs up; and STATUS
- * instead of HELLO, answered with one packet of JSON. Hanging up is the only
+ * instead of HELLO, answered with one packet of JSON; and TRACE, any number of them and
+ * nothing else, each answered with a TRACED. Hanging up is the only
  * sign of death: never a pid, never a time-out. Messages are structures of fixed
  * width, little-endian, checked for type and exact length before use.
  *
@@ -51,6 +52,8 @@ enum sr_attach_type {
 	SR_ATTACH_REFUSED = 10,
 	SR_ATTACH_STATUS = 11,
 	SR_ATTACH_CONTROL = 12,
+	SR_ATTACH_TRACE = 13,
+	SR_ATTACH_TRACED = 14,
 };
 
 struct sr_attach_header {
@@ -145,10 +148,42 @@ enum sr_attach_refusal {
 	SR_REFUSED_MEMORY = 10,
 	SR_REFUSED_PROTOCOL = 11,
 	SR_REFUSED_BUSY = 12, /* control: too many failed, or are open; wait */
+	SR_REFUSED_TRACE = 13, /* there is none, or it is not for this user */
 };
 
 struct sr_attach_bare { /* READY, STATUS, CONTROL */
 	struct sr_attach_header header;
+};
+
+struct sr_attach_trace {
+	struct sr_attach_header header;
+	uint64_t from; /* number of the first event that is wanted */
+};
+
+/* What happened to a record at the agent. Numbers are ABI. */
+enum sr_traced_kind {
+	SR_TRACED_PICKED = 1,   /* copied out of its slot */
+	SR_TRACED_WRITTEN = 2,  /* all picked so far are about to be given to the stream */
+	SR_TRACED_RECEIVED = 3, /* its reply came from the stream */
+};
+
+struct sr_traced_event {
+	uint64_t seq;     /* slot word; nothing of WRITTEN */
+	uint64_t at_kind; /* reading of the counter, times 4, plus enum sr_traced_kind */
+};
+
+#define SR_TRACED_EVENTS_MAX 4000u
+
+/* As many events follow, in order of time. Of the agent's polling thread. */
+struct sr_attach_traced {
+	struct sr_attach_header header;
+	uint64_t first; /* of the first event here: above `from` when those have been
+	                   written over */
+	uint64_t next;  /* of the event that will come next */
+	uint64_t domain[2]; /* of the counter, as in sr_counter.h */
+	uint64_t ticks_per_s;
+	uint32_t counter; /* enum sr_counter_kind */
+	uint32_t count;   /* events here */
 };
 
 union sr_attach_message {
@@ -161,6 +196,7 @@ union sr_attach_message {
 	struct sr_attach_index index;
 	struct sr_attach_refused refused;
 	struct sr_attach_bare bare;
+	struct sr_attach_trace trace;
 };
 
 SR_STATIC_ASSERT(sizeof(struct sr_attach_hello) == 48, "attach ABI");
@@ -168,6 +204,12 @@ SR_STATIC_ASSERT(sizeof(struct sr_attach_offer) == 32, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_region) == 24, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_open) == 56, "attach ABI");
 SR_STATIC_ASSERT(sizeof(struct sr_attach_opened) == 32, "attach ABI");
+SR_STATIC_ASSERT(sizeof(struct sr_attach_trace) == 16, "attach ABI");
+SR_STATIC_ASSERT(sizeof(struct sr_attach_traced) == 56, "attach ABI");
+SR_STATIC_ASSERT(sizeof(struct sr_attach_traced) +
+				 SR_TRACED_EVENTS_MAX * sizeof(struct sr_traced_event) <=
+			 UINT16_MAX,
+		 "an answer's length fits its header");
 
 SR_STATIC_ASSERT(SR_ATTACH_MAGIC > SR_RELAY_BYTES_MAX, "REFUSED is no control message");
 

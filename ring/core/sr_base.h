@@ -112,6 +112,18 @@ static inline void sr_fence_full(void)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Order what was read, and what will be written, where the words themselves are relaxed:
+ * for who copies what may be written over meanwhile (sr_agent_trace.h). */
+static inline void sr_fence_acquire(void)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+static inline void sr_fence_release(void)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
 /* Tells the core that this is a spin loop. */
 static inline void sr_pause(void)
 {
