@@ -153,7 +153,7 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SO) \
 		-Wl,--version-script=ring/client/libsigring.map -o $@ $(O_client) $(L_client)
 
-O_all := $(O_shim) $(O_tune) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) \
+O_all := $(O_shim) $(O_tune) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) $(call objects,bench,sr_buckets sr_schedule) \
          $(call objects,enclave_shim,$(CTL) $(SERVE) sr_local $(GROUND_enclave) $(GROUND_host))
 L_all := $(L_crypto) -ljansson $(L_agent) $(L_client) -lm
 $(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
