@@ -74,6 +74,7 @@ GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile
 CTL     := sr_account sr_ctl_attest sr_ctl_file sr_ctl_key sr_ctl_session sr_ctl_vault sr_ctl_manifest sr_ctl_operator \
            sr_ctl_policy sr_ctl_status sr_ctl_vault_key sr_ctl_vault_say sr_pairfile_operator
 REPLAY  := sr_verify sr_orders sr_histogram sr_desk sr_node sr_offline $(call glob,bench,sr_line_*) $(call glob,bench,sr_replay_*)
+LOAD    := $(call glob,bench,sr_load_*)
 
 objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))
 O_core   := $(call objects,ring/core,$(CORE))
@@ -87,6 +88,7 @@ O_agent  := $(O_host) $(call objects,host_agent,$(AGENT))
 O_tune   := $(call objects,host_agent,$(TUNE))
 O_shim   := $(call objects,enclave_shim,$(SHIM))
 O_replay := $(call objects,bench,$(REPLAY))
+O_load   := $(call objects,bench,$(LOAD))
 O_offline := $(O_sealed) $(call objects,enclave_shim,sr_keyfile)
 
 SO       := libsigring.so.0
@@ -166,6 +168,7 @@ $(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
 $(FUZZ): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer) -o $@ $^ $(L_all)
+$(B)/bench/bench_load: $(O_load)
 $(BENCH): $(B)/bench/%: $(B)/bench/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
@@ -217,7 +220,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp asan fuzz-short tsan ct model bench bench-sign dudect soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp asan fuzz-short tsan ct model bench bench-sign load dudect soak fuzz headercheck \
         layers disasm readme selftest aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -257,16 +260,22 @@ selftest: all bench-programs ## the benchmarks' own arithmetic
 aarch64: ## cross-build, and run under qemu-user what can run there
 	$(Q)$(RUN_A) "aarch64=NO_INSTALL=$(NO_INSTALL) tests/aarch64.sh"
 bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing
-	$(Q)for b in $(filter-out %/bench_sign %/bench_dudect,$(BENCH)); do $$b || exit 1; done
+	$(Q)for b in $(filter-out %/bench_sign %/bench_dudect %/bench_load,$(BENCH)); do $$b || exit 1; done
 bench-sign: all $(B)/bench/bench_sign ## signing beside what users would pick instead; figures into build/figures
 	$(Q)mkdir -p build/figures
 	$(Q)$(B)/bench/bench_sign --samples build/figures/samples.txt
 	$(Q)bench/sign_figures.sh build/figures/samples.txt build/figures
+load: all $(B)/bench/bench_load ## open-loop loads: steady, storm, faults under load, capacity at a p99 (LOAD_ARGS="--rate 20000")
+	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) steady
+	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) storm
+	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) --split --processes 2 --kill agent@2 --kill signer@5 --kill client@8 steady
+	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) ramp
 dudect: $(B)/bench/bench_dudect ## does the time of secret code depend on its secrets? reported, not judged
 	$(Q)$<
-soak: all mp-programs ## the long versions of the process tests and of the model
+soak: all mp-programs $(B)/bench/bench_load ## the long versions of the process tests and of the model; an hour of load
 	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(MP) $(STRESS),,,--long)
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) --no-print-directory model LONG=1
+	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) soak
 fuzz-short: ## each fuzz target for some seconds on random inputs, under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory VARIANT=asan $(patsubst $(B)/%,build/asan/%,$(FUZZ))
 	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(FUZZ)),,,3)

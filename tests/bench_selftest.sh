@@ -62,7 +62,7 @@ if [ "$(nproc)" -lt 2 ]; then
 	exit $failed
 fi
 
-for p in $programs bench_dudect; do
+for p in $programs bench_dudect bench_load; do
 	timeout 300 "$B/bench/$p" --selftest >"$work/out" 2>&1
 	code=$?
 	check "$p passes its self-test" "$([ $code -eq 0 ] || cat "$work/out")"
@@ -90,6 +90,25 @@ for pair in bench_ring:ring_256:ring_384 bench_local:presigned:bare bench_agent:
 	check "$p prints a delay in the row that has it" "$problem${problem:+
 $(cat "$work/err")}"
 done
+
+# ---- bench_load: who owes an answer is found, and says so with the exit code ----
+
+for args in "--rate 0" "--depth 3" "--kill nobody@1" "--kill client@" "--kill agent@1" "--stop signer@1" \
+	"--stop client@1:5" "--kill signer@1 ramp" slow "fixed fixed" "--interval 1 --seconds 86400"; do
+	"$B/bench/bench_load" $args >"$work/out" 2>"$work/err"
+	code=$?
+	check "bench_load refuses $args" "$([ $code -eq 2 ] && [ -s "$work/err" ] ||
+		{ echo "exit code $code"; cat "$work/out" "$work/err"; })"
+done
+timeout 300 "$B/bench/bench_load" --seconds 1 --rate 200 --drain-ms 1 --stop signer@0.5:2000 --json \
+	>"$work/json" 2>"$work/err"
+code=$?
+check "bench_load exits 1 when orders are not answered" "$([ $code -eq 1 ] &&
+	grep -q '"unanswered":[1-9]' "$work/json" || { echo "exit code $code"; cat "$work/json" "$work/err"; })"
+timeout 300 "$B/bench/bench_load" --seconds 1 --rate 200 --sessions 2 --json storm >"$work/load" 2>"$work/err"
+code=$?
+check "bench_load exits 0 when all are" "$([ $code -eq 0 ] && grep -q '"unanswered":0' "$work/load" ||
+	{ echo "exit code $code"; cat "$work/load" "$work/err"; })"
 
 # ---- bench_sign: its samples are what it prints, and what the figures are drawn from ----
 
@@ -130,6 +149,7 @@ timeout 300 "$B/bench/bench_dudect" --samples 20000 --json >"$work/dudect" 2>"$w
 check "bench_dudect finds the leak of its control" "$([ $? -eq 0 ] || cat "$work/err")"
 if command -v python3 >/dev/null; then
 	check "bench_sign --json is one document" "$(json "$work/json")"
+	check "bench_load --json is one document" "$(json "$work/load")"
 	check "bench_dudect --json is one document" "$(json "$work/dudect")"
 else
 	echo "skip bench_sign --json as a document: python3 is not installed"

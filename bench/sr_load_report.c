@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "sr_load.h"
+#include "sr_version.h"
+
+typedef unsigned long long ull;
+
+static double us(uint64_t ns)
+{
+	return (double)ns / 1e3;
+}
+
+static double at_us(const struct sr_buckets *b, uint32_t share)
+{
+	return us(sr_buckets_rank(b, share));
+}
+
+void sr_load_print_way(const struct sr_load_settings *set)
+{
+	(void)printf("%s %s: %s, %u process%s with %u session%s each, depth %u, records %s, %s; "
+		     "%s\n",
+		     SR_LOAD_PROGRAM, SR_VERSION,
+		     set->socket ? set->socket : set->split ? "sigring-agent and sigring-signer" :
+							      "sigring-local",
+		     set->processes, set->processes == 1 ? "" : "es", set->sessions,
+		     set->sessions == 1 ? "" : "s", set->depth,
+		     set->unsealed ? "UNSEALED (neither encrypted nor authenticated)" : "sealed",
+		     set->socket ? "a key of its" : set->hedged ? "hedged" : "presigned",
+		     sr_load_rig_cpu(set, 0) >= 0 ? "a CPU for each loop" :
+						    "loops share CPUs: they yield");
+	(void)printf("latencies in microseconds, from the time when an order was due\n");
+}
+
+void sr_load_print_row_head(void)
+{
+	(void)printf("%8s %10s %10s %8s %8s %8s %10s %10s %10s %10s\n", "second", "sent/s", "OK/s",
+		     "rejected", "lost", "full", "p50", "p99", "p99.9", "max");
+}
+
+void sr_load_print_row(const struct sr_load_row *sum, uint64_t at_s, uint64_t interval_s)
+{
+	if (at_s == 0)
+		sr_load_print_row_head();
+	(void)printf("%8llu %10llu %10llu %8llu %8llu %8llu %10.1f %10.1f %10.1f %10.1f\n",
+		     (ull)at_s, (ull)(sum->sent / interval_s), (ull)(sum->ok / interval_s),
+		     (ull)sum->rejected, (ull)sum->lost, (ull)sum->full,
+		     at_us(&sum->latency, 50000), at_us(&sum->latency, 99000),
+		     at_us(&sum->latency, 99900), us(sum->latency.max_ns));
+	(void)fflush(stdout);
+}
+
+static void print_statuses(const struct sr_load_result *r)
+{
+	for (uint32_t i = 0; i < SR_LOAD_STATUSES; i++)
+		if (i != SR_OK && r->sum.by_status[i])
+			(void)printf("  %s %llu", sr_status_name(i), (ull)r->sum.by_status[i]);
+	if (r->rejected || r->lost)
+		(void)printf("\n");
+}
+
+static void print_latency(const char *what, const struct sr_buckets *b)
+{
+	(void)printf("  %-22s p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, p99.99 %.1f, max %.1f us\n",
+		     what, at_us(b, 50000), at_us(b, 90000), at_us(b, 99000), at_us(b, 99900),
+		     at_us(b, 99990), us(b->max_ns));
+}
+
+void sr_load_print_result(const struct sr_load_result *r)
+{
+	const struct sr_load_tally *t = &r->sum;
+
+	(void)printf("due %llu in %.0f s, sent %llu, unsent %llu; answered %llu: OK %llu, "
+		     "rejected %llu, lost %llu\n",
+		     (ull)t->due, r->seconds, (ull)t->sent, (ull)t->unsent, (ull)r->answered,
+		     (ull)r->ok, (ull)r->rejected, (ull)r->lost);
+	print_statuses(r);
+	if (r->killed)
+		(void)printf("  clients killed: %u, with %llu of their %llu orders answered\n",
+			     r->killed, (ull)r->killed_answered, (ull)r->killed_sent);
+	print_latency("from when it was due", &r->latency);
+	print_latency("from submit", &t->from_submit);
+	print_latency("due until sent", &t->send_delay);
+	(void)printf("errors: unanswered %llu, answered twice %llu, of nothing %llu, out of order "
+		     "%llu, bad signatures %llu, bad calls %llu\n",
+		     (ull)t->missing, (ull)t->duplicates, (ull)t->strays, (ull)t->misordered,
+		     (ull)t->bad_signatures, (ull)t->bad_calls);
+}
+
+static void json_latency(const char *key, const struct sr_buckets *b, const char *end)
+{
+	(void)printf("\"%s\":{\"count\":%llu,\"p50_ns\":%llu,\"p90_ns\":%llu,\"p99_ns\":%llu,"
+		     "\"p99.9_ns\":%llu,\"p99.99_ns\":%llu,\"max_ns\":%llu}%s",
+		     key, (ull)b->samples, (ull)sr_buckets_rank(b, 50000),
+		     (ull)sr_buckets_rank(b, 90000), (ull)sr_buckets_rank(b, 99000),
+		     (ull)sr_buckets_rank(b, 99900), (ull)sr_buckets_rank(b, 99990), (ull)b->max_ns,
+		     end);
+}
+
+void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load_result *r,
+			double capacity)
+{
+	const struct sr_load_tally *t = &r->sum;
+
+	(void)printf("{\"program\":\"%s\",\"version\":\"%s\",\"mode\":\"%s\",\"sealed\":%s,"
+		     "\"split\":%s,\"cpu_each\":%s,\"processes\":%u,\"sessions\":%u,\"depth\":%u,"
+		     "\"rate\":%llu,\"seconds\":%.0f,\"due\":%llu,\"sent\":%llu,\"unsent\":%llu,"
+		     "\"answered\":%llu,\"ok\":%llu,\"rejected\":%llu,\"lost\":%llu,\"full\":%llu,",
+		     SR_LOAD_PROGRAM, SR_VERSION, set->mode, set->unsealed ? "false" : "true",
+		     set->split ? "true" : "false",
+		     sr_load_rig_cpu(set, 0) >= 0 ? "true" : "false", set->processes,
+		     set->sessions, set->depth, (ull)r->rate, r->seconds, (ull)t->due,
+		     (ull)t->sent, (ull)t->unsent, (ull)r->answered, (ull)r->ok, (ull)r->rejected,
+		     (ull)r->lost, (ull)t->full);
+	if (capacity > 0)
+		(void)printf("\"target_us\":%u,\"capacity\":%.0f,", set->target_us, capacity);
+	json_latency("latency", &r->latency, ",");
+	json_latency("from_submit", &t->from_submit, ",");
+	json_latency("send_delay", &t->send_delay, ",");
+	(void)printf("\"errors\":{\"unanswered\":%llu,\"twice\":%llu,\"strays\":%llu,"
+		     "\"misordered\":%llu,\"bad_signatures\":%llu,\"bad_calls\":%llu}}\n",
+		     (ull)t->missing, (ull)t->duplicates, (ull)t->strays, (ull)t->misordered,
+		     (ull)t->bad_signatures, (ull)t->bad_calls);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sr_load.h"
+
+#define LEAD_NS (200u * SR_NS_PER_MS) /* from the word until the first order is due */
+#define READY_NS (120u * SR_NS_PER_S)
+#define SLACK_NS (30u * SR_NS_PER_S) /* behind the drain, until somebody hangs */
+#define LOOK_NS (5u * SR_NS_PER_MS)
+
+struct client {
+	pid_t pid; /* 0: not running */
+	bool killed;
+	struct sr_load_seat seat;
+};
+
+static struct {
+	const struct sr_load_settings *set;
+	struct sr_load_shared *shared;
+	struct sr_load_row *rows; /* of all traders */
+	struct client clients[SR_LOAD_TRADERS_MAX];
+	uint32_t client_count;
+	uint32_t phase;
+	uint32_t printed; /* rows of the timeline */
+	/* What is to be mended. */
+	uint64_t mend_ns[SR_LOAD_EVENTS_MAX];
+} run;
+
+static void nap_ns(uint64_t ns)
+{
+	struct timespec ts = { (time_t)(ns / SR_NS_PER_S), (long)(ns % SR_NS_PER_S) };
+
+	(void)nanosleep(&ts, NULL);
+}
+
+uint64_t sr_load_faults(const struct sr_load_tally *t)
+{
+	return t->duplicates + t->strays + t->misordered + t->missing + t->bad_signatures +
+	       t->bad_calls;
+}
+
+/* ---- clients ---- */
+
+static int client_start(uint32_t share, struct sr_reason *why)
+{
+	struct client *c = &run.clients[run.client_count];
+	int cpu = sr_load_rig_cpu(run.set, share / run.set->sessions);
+
+	if (run.client_count == SR_LOAD_TRADERS_MAX)
+		return sr_reason_set(why, -E2BIG, "too many clients, killed ones included");
+	*c = (struct client){ .seat = { .set = run.set,
+					.shared = run.shared,
+					.trader = &run.shared->traders[run.client_count],
+					.rows = run.rows + run.client_count * SR_LOAD_ROWS_MAX,
+					.share = share,
+					.shares = run.set->processes * run.set->sessions,
+					.first_phase = run.phase ? run.phase : 1,
+					.cpu = cpu,
+					.spin = cpu >= 0 } };
+	sr_load_rig_seat(&c->seat);
+	(void)fflush(NULL);
+	c->pid = fork();
+	if (c->pid == 0)
+		sr_load_trade(&c->seat);
+	if (c->pid < 0)
+		return sr_reason_set(why, -errno, "cannot start a client");
+	run.client_count++;
+	return 0;
+}
+
+/* One that ended by itself. */
+static int client_died(struct sr_reason *why)
+{
+	for (uint32_t i = 0; i < run.client_count; i++) {
+		struct client *c = &run.clients[i];
+
+		if (c->pid <= 0 || waitpid(c->pid, NULL, WNOHANG) != c->pid)
+			continue;
+		c->pid = 0;
+		return sr_reason_set(why, -ECHILD, "a client ended by itself: %s",
+				     c->seat.trader->why[0] ? c->seat.trader->why : "no reason");
+	}
+	return 0;
+}
+
+static int await_ready(struct sr_reason *why)
+{
+	uint64_t end_ns = sr_now_ns() + READY_NS;
+
+	for (uint32_t i = 0; i < run.client_count; i++)
+		/* Pairs with the release in sr_load_trade(). */
+		while (!sr_load32_acquire(&run.clients[i].seat.trader->ready)) {
+			int ret = client_died(why);
+
+			if (ret < 0)
+				return ret;
+			if (sr_now_ns() > end_ns)
+				return sr_reason_set(why, -ETIMEDOUT,
+						     "the clients do not get ready");
+			nap_ns(LOOK_NS);
+		}
+	return 0;
+}
+
+static void *shared_new(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+int sr_load_begin(const struct sr_load_settings *set, struct sr_reason *why)
+{
+	int ret;
+
+	memset(&run, 0, sizeof run);
+	run.set = set;
+	run.shared = shared_new(sizeof *run.shared);
+	run.rows = shared_new(SR_LOAD_TRADERS_MAX * SR_LOAD_ROWS_MAX * sizeof *run.rows);
+	if (!run.shared || !run.rows)
+		return sr_reason_set(why, -ENOMEM, "out of memory");
+	ret = sr_load_rig_start(set, why);
+	for (uint32_t i = 0; i < set->processes && ret == 0; i++)
+		ret = client_start(i * set->sessions, why);
+	return ret ? ret : await_ready(why);
+}
+
+/* ---- faults ---- */
+
+static int kill_client(struct sr_reason *why)
+{
+	for (uint32_t i = 0; i < run.client_count; i++) {
+		struct client *c = &run.clients[i];
+
+		if (c->pid <= 0)
+			continue;
+		(void)kill(c->pid, SIGKILL);
+		(void)waitpid(c->pid, NULL, 0);
+		c->pid = 0;
+		c->killed = true;
+		return client_start(c->seat.share, why);
+	}
+	return 0;
+}
+
+static int break_it(uint32_t at, const struct sr_load_event *e, struct sr_reason *why)
+{
+	int ret;
+
+	if (e->what == SR_LOAD_CLIENT)
+		return kill_client(why);
+	ret = sr_load_rig_signal(e->what, e->stop_ns ? SIGSTOP : SIGKILL);
+	run.mend_ns[at] = sr_now_ns() +
+			  (e->stop_ns ? e->stop_ns : run.set->restart_ms * SR_NS_PER_MS);
+	return ret < 0 ? sr_reason_set(why, ret, "what was to be killed does not run") : 0;
+}
+
+static int faults_step(uint32_t *broken, uint64_t past_ns, struct sr_reason *why)
+{
+	for (uint32_t i = 0; i < run.set->event_count; i++) {
+		const struct sr_load_event *e = &run.set->events[i];
+		int ret = 0;
+
+		if (!(*broken & 1u << i) && past_ns >= e->at_ns) {
+			*broken |= 1u << i;
+			ret = break_it(i, e, why);
+		} else if (run.mend_ns[i] && sr_now_ns() >= run.mend_ns[i]) {
+			run.mend_ns[i] = 0;
+			ret = e->stop_ns ? sr_load_rig_signal(e->what, SIGCONT) :
+					   sr_load_rig_restart(e->what);
+			if (ret < 0)
+				ret = sr_reason_set(why, ret, "cannot start again what was killed");
+		}
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- a phase ---- */
+
+static bool all_done(void)
+{
+	for (uint32_t i = 0; i < run.client_count; i++) {
+		const struct client *c = &run.clients[i];
+
+		/* Pairs with the release at the end of phase_run(). */
+		if (c->pid > 0 && sr_load32_acquire(&c->seat.trader->done) != run.phase)
+			return false;
+	}
+	return true;
+}
+
+/* Rows that every client is past. One that takes a place comes in at the present one. */
+static uint64_t rows_complete(void)
+{
+	const struct sr_load_plan *plan = &run.shared->plan;
+	uint64_t least = plan->rows, now_ns = sr_now_ns(), present = 0;
+
+	if (all_done())
+		return least;
+	if (now_ns > plan->start_ns)
+		present = (now_ns - plan->start_ns) / plan->interval_ns;
+	for (uint32_t i = 0; i < run.client_count; i++) {
+		const struct client *c = &run.clients[i];
+		uint64_t row = sr_load32_acquire(&c->seat.trader->ready) ?
+				       sr_load_acquire(&c->seat.trader->row) :
+				       present;
+
+		if (c->pid > 0 && row < least)
+			least = row;
+	}
+	return least;
+}
+
+static void timeline(void)
+{
+	static struct sr_load_row sum;
+	uint64_t complete = run.set->quiet || run.set->json ? 0 : rows_complete();
+
+	for (; run.printed < complete; run.printed++) {
+		memset(&sum, 0, sizeof sum);
+		for (uint32_t i = 0; i < run.client_count; i++) {
+			const struct sr_load_row *row = &run.clients[i].seat.rows[run.printed];
+
+			sum.sent += row->sent;
+			sum.ok += row->ok;
+			sum.rejected += row->rejected;
+			sum.lost += row->lost;
+			sum.full += row->full;
+			sr_buckets_merge(&sum.latency, &row->latency);
+		}
+		/* The last one, behind the end, is often empty. */
+		if (run.printed + 1 < run.shared->plan.rows || sum.sent || sum.ok || sum.lost)
+			sr_load_print_row(&sum, run.printed * run.set->interval_s,
+					  run.set->interval_s);
+	}
+}
+
+static void tally_add(struct sr_load_tally *to, const struct sr_load_tally *from)
+{
+	to->due += from->due;
+	to->sent += from->sent;
+	to->unsent += from->unsent;
+	to->full += from->full;
+	for (uint32_t i = 0; i < SR_LOAD_STATUSES; i++)
+		to->by_status[i] += from->by_status[i];
+	to->duplicates += from->duplicates;
+	to->strays += from->strays;
+	to->misordered += from->misordered;
+	to->missing += from->missing;
+	to->bad_signatures += from->bad_signatures;
+	to->bad_calls += from->bad_calls;
+	to->verified += from->verified;
+	sr_buckets_merge(&to->unsent_age, &from->unsent_age);
+	sr_buckets_merge(&to->from_submit, &from->from_submit);
+	sr_buckets_merge(&to->send_delay, &from->send_delay);
+}
+
+static uint64_t answered(const struct sr_load_tally *t)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < SR_LOAD_STATUSES; i++)
+		sum += t->by_status[i];
+	return sum;
+}
+
+/* What a killed client was owed cannot be answered; all else is judged. */
+static void add_up(struct sr_load_result *r)
+{
+	for (uint32_t i = 0; i < run.client_count; i++) {
+		struct client *c = &run.clients[i];
+		const struct sr_load_tally *t = &c->seat.trader->tally;
+
+		if (c->killed) {
+			c->killed = false;
+			r->killed++;
+			r->killed_sent += t->sent;
+			r->killed_answered += answered(t);
+			continue;
+		}
+		if (c->pid <= 0)
+			continue;
+		tally_add(&r->sum, t);
+		sr_buckets_merge(&r->latency, &t->unsent_age);
+		for (uint32_t k = 0; k < run.shared->plan.rows; k++)
+			sr_buckets_merge(&r->latency, &c->seat.rows[k].latency);
+	}
+	r->answered = answered(&r->sum);
+	r->ok = r->sum.by_status[SR_OK];
+	for (uint32_t i = SR_OK + 1; i < SR_LOAD_STATUSES; i++)
+		*(i < SR_EXPIRED ? &r->rejected : &r->lost) += r->sum.by_status[i];
+}
+
+int sr_load_phase(struct sr_load_result *r, const struct sr_load_settings *set,
+		  const struct sr_schedule_config *schedule, struct sr_reason *why)
+{
+	struct sr_load_plan *plan = &run.shared->plan;
+	uint64_t long_ns = set->seconds * SR_NS_PER_S;
+	uint32_t broken = 0;
+	int ret = 0;
+
+	run.set = set;
+	run.printed = 0;
+	memset(run.mend_ns, 0, sizeof run.mend_ns);
+	*plan = (struct sr_load_plan){ .schedule = *schedule,
+				       .start_ns = sr_now_ns() + LEAD_NS,
+				       .drain_ns = set->drain_ms * SR_NS_PER_MS,
+				       .interval_ns = set->interval_s * SR_NS_PER_S,
+				       .rows = (set->seconds + set->interval_s - 1) /
+						       set->interval_s + 1 };
+	plan->end_ns = plan->start_ns + long_ns;
+	sr_store32_release(&run.shared->phase, ++run.phase);
+	while (ret == 0 && !all_done()) {
+		uint64_t now_ns = sr_now_ns();
+
+		if (now_ns > plan->start_ns)
+			ret = faults_step(&broken, now_ns - plan->start_ns, why);
+		if (ret == 0)
+			ret = client_died(why);
+		if (ret == 0 && now_ns > plan->end_ns + plan->drain_ns + SLACK_NS)
+			ret = sr_reason_set(why, -ETIMEDOUT, "a client hangs");
+		timeline();
+		nap_ns(LOOK_NS);
+	}
+	if (ret < 0)
+		return ret;
+	timeline();
+	memset(r, 0, sizeof *r);
+	r->rate = schedule->rate;
+	r->seconds = (double)long_ns / (double)SR_NS_PER_S;
+	add_up(r);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+int sr_load_end(struct sr_load_tally *late, struct sr_reason *why)
+{
+	uint64_t end_ns = sr_now_ns() + READY_NS;
+
+	memset(late, 0, sizeof *late);
+	sr_store32_release(&run.shared->stop, 1);
+	for (uint32_t i = 0; i < run.client_count; i++) {
+		struct client *c = &run.clients[i];
+		int status = -1;
+
+		if (c->pid <= 0)
+			continue;
+		while (waitpid(c->pid, &status, WNOHANG) == 0) {
+			if (sr_now_ns() > end_ns)
+				return sr_reason_set(why, -ETIMEDOUT, "a client does not end");
+			nap_ns(LOOK_NS);
+		}
+		c->pid = 0;
+		if (status != 0)
+			return sr_reason_set(why, -ECHILD, "a client ended badly (%#x)",
+					     (unsigned int)status);
+		tally_add(late, &c->seat.trader->tally);
+	}
+	return 0;
+}
+
+void sr_load_abort(void)
+{
+	for (uint32_t i = 0; i < run.client_count; i++)
+		if (run.clients[i].pid > 0) {
+			(void)kill(run.clients[i].pid, SIGKILL);
+			(void)waitpid(run.clients[i].pid, NULL, 0);
+			run.clients[i].pid = 0;
+		}
+	sr_load_rig_stop();
+	if (run.rows)
+		(void)munmap(run.rows,
+			     SR_LOAD_TRADERS_MAX * SR_LOAD_ROWS_MAX * sizeof *run.rows);
+	if (run.shared)
+		(void)munmap(run.shared, sizeof *run.shared);
+	memset(&run, 0, sizeof run);
+}
