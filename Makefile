@@ -212,7 +212,7 @@ RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
 	$(Q)rm -rf build/logs && mkdir -p build/logs
 	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) --no-print-directory $$t || exit 1; done
-	$(Q)for t in headercheck layers disasm check mp ct model asan fuzz-short tsan readme selftest aarch64; do \
+	$(Q)for t in headercheck layers disasm check mp test-vsock ct model asan fuzz-short tsan readme selftest aarch64; do \
 		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
 	awk '{p+=$$1; f+=$$2; s+=$$3} END {printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f>0}' build/logs/total
 
@@ -220,7 +220,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp asan fuzz-short tsan ct model bench bench-sign load dudect soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign load dudect soak fuzz headercheck \
         layers disasm readme selftest aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -229,7 +229,9 @@ bench-programs: $(BENCH)
 check: unit-programs ## unit tests
 	$(Q)$(call run_each,$(UNIT),unit/,,$(TAP))
 mp: all mp-programs ## tests with several processes and real signals
-	$(Q)$(call run_each,$(MP) $(STRESS),,,)
+	$(Q)$(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,)
+test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its own (QEMU, no KVM needed)
+	$(Q)$(RUN_A) "vsock=NO_INSTALL=$(NO_INSTALL) tests/guest/vsock.sh $(B)"
 asan: ## unit and process tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
 	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))
@@ -273,7 +275,7 @@ load: all $(B)/bench/bench_load ## open-loop loads: steady, storm, faults under 
 dudect: $(B)/bench/bench_dudect ## does the time of secret code depend on its secrets? reported, not judged
 	$(Q)$<
 soak: all mp-programs $(B)/bench/bench_load ## the long versions of the process tests and of the model; an hour of load
-	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(MP) $(STRESS),,,--long)
+	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,--long)
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) --no-print-directory model LONG=1
 	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) soak
 fuzz-short: ## each fuzz target for some seconds on random inputs, under ASan and UBSan

@@ -10,6 +10,8 @@
  *
  *	SIGRING_BIN   directory of the programs; else the one above the test's own
  *	SIGRING_SEED  repeats a run of the tests that draw random numbers
+ *	SIGRING_STREAM=vsock  agent and signer meet over AF_VSOCK, at CID 1: in a guest
+ *	              alone (tests/guest/vsock.sh), where that CID is nobody else's
  *	--long        the soak version; --only NAME one test
  */
 #ifndef MP_COMMON_H
@@ -262,7 +264,7 @@ struct mp_rig {
 	char dir[256];
 	char keys[300];
 	char socket[300]; /* of the agent */
-	char stream[300]; /* of the signer, with unix: */
+	char stream[300]; /* address of the signer */
 	char agent_log[300];
 	char signer_log[300];
 	pid_t agent; /* or sigring-local */
@@ -399,6 +401,24 @@ static void mp_remove(const char *path)
 	(void)rmdir(path);
 }
 
+__attribute__((unused)) static bool mp_over_vsock(void)
+{
+	const char *stream = getenv("SIGRING_STREAM");
+
+	return stream && !strcmp(stream, "vsock");
+}
+
+/* A guest is emulated: there whoever has nothing to do sleeps, and things break less often. */
+static const char *mp_wait(void)
+{
+	return mp_over_vsock() ? "block" : "yield";
+}
+
+__attribute__((unused)) static uint32_t mp_times(uint32_t times)
+{
+	return mp_over_vsock() && times > 3 ? 3 : times;
+}
+
 /* The directory and its key; nothing is started. */
 __attribute__((unused)) static void mp_rig_new(struct mp_rig *rig, bool split)
 {
@@ -406,11 +426,16 @@ __attribute__((unused)) static void mp_rig_new(struct mp_rig *rig, bool split)
 
 	memset(rig, 0, sizeof *rig);
 	rig->split = split;
-	(void)snprintf(rig->dir, sizeof rig->dir, "%s/%u", mp_dir, made++);
+	(void)snprintf(rig->dir, sizeof rig->dir, "%s/%u", mp_dir, made);
 	MP_CHECK(mkdir(rig->dir, 0700) == 0, "mkdir: %s", strerror(errno));
 	(void)snprintf(rig->keys, sizeof rig->keys, "%s/keys", rig->dir);
 	(void)snprintf(rig->socket, sizeof rig->socket, "%s/agent.sock", rig->dir);
-	(void)snprintf(rig->stream, sizeof rig->stream, "unix:%s/signer.sock", rig->dir);
+	if (mp_over_vsock())
+		(void)snprintf(rig->stream, sizeof rig->stream, "vsock:1:%u", 5000 + 2 * made);
+	else
+		(void)snprintf(rig->stream, sizeof rig->stream, "unix:%.280s/signer.sock",
+			       rig->dir);
+	made++;
 	(void)snprintf(rig->agent_log, sizeof rig->agent_log, "%s/agent.log", rig->dir);
 	(void)snprintf(rig->signer_log, sizeof rig->signer_log, "%s/signer.log", rig->dir);
 	MP_CHECK(mkdir(rig->keys, 0700) == 0, "mkdir: %s", strerror(errno));
@@ -468,7 +493,7 @@ static pid_t mp_start(const char *const *argv, const char *const *more, const ch
 __attribute__((unused)) static void mp_start_signer(struct mp_rig *rig)
 {
 	const char *argv[] = { "sigring-signer", "--listen", rig->stream, "--keys",
-			       rig->keys,         "--wait",   "yield",     NULL };
+			       rig->keys,         "--wait",   mp_wait(),   NULL };
 
 	rig->signer = mp_start(argv, rig->signer_args, rig->signer_log);
 }
@@ -477,7 +502,7 @@ __attribute__((unused)) static void mp_start_signer(struct mp_rig *rig)
 __attribute__((unused)) static void mp_start_agent(struct mp_rig *rig)
 {
 	const char *agent[] = { "sigring-agent", "--socket", rig->socket, "--signer",
-				rig->stream,     "--wait",   "yield",     NULL };
+				rig->stream,     "--wait",   mp_wait(),   NULL };
 	const char *local[] = { "sigring-local", "--socket", rig->socket, "--keys",
 				rig->keys,       "--wait",   "yield",     NULL };
 

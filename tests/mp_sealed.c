@@ -307,7 +307,7 @@ static uint64_t kill_under_load(bool agent, uint32_t times)
 
 static void killed_agents_lose_nothing_and_sign_nothing_twice(void)
 {
-	uint64_t orders = kill_under_load(true, mp_long ? 200 : 5);
+	uint64_t orders = kill_under_load(true, mp_long ? 200 : mp_times(5));
 
 	MP_EQ(mp_signer_counter(&sealed.rig, "signed"), orders, "the signer's own count");
 	mp_rig_stop(&sealed.rig);
@@ -315,7 +315,7 @@ static void killed_agents_lose_nothing_and_sign_nothing_twice(void)
 
 static void killed_signers_leave_unknown_and_sessions_open_again(void)
 {
-	uint32_t times = mp_long ? 50 : 3;
+	uint32_t times = mp_long ? 50 : mp_times(3);
 
 	(void)kill_under_load(false, times);
 	for (uint32_t i = 0; i < ENGINES; i++)

@@ -108,6 +108,7 @@ static inline void sealed_new(struct mp_sealed *s)
 	char hex[65], list[80];
 	const char *args[] = { "--operators", s->operators, "--operators-needed", "1",
 			       "--manifest",  s->manifest,  "--trust-out",        s->trust, NULL };
+	struct sr_address hot, control;
 	void *mem;
 	int ret = sr_secret_alloc(&mem, 1);
 
@@ -116,7 +117,9 @@ static inline void sealed_new(struct mp_sealed *s)
 	MP_EQ(ret, 0, "protected memory");
 	sr_secret_free(mem, 1);
 	mp_rig_new(&s->rig, true);
-	(void)snprintf(s->control, sizeof s->control, "%s.control", s->rig.stream);
+	MP_EQ(sr_address_parse(&hot, s->rig.stream, NULL), 0, "address");
+	MP_EQ(sr_address_control(&hot, &control, NULL), 0, "address");
+	(void)snprintf(s->control, sizeof s->control, "%s", control.text);
 	(void)snprintf(s->op, sizeof s->op, "%s/op", s->rig.dir);
 	(void)snprintf(s->operators, sizeof s->operators, "%s/operators", s->rig.dir);
 	(void)snprintf(s->manifest, sizeof s->manifest, "%s/manifest", s->rig.dir);
