@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sr_confine.h"
 #include "sr_ground.h"
 #include "sr_serve_main.h"
 #include "sr_signer_options.h"
 
 static struct sr_serve_main self;
 
+/* For those who want to hold it against what they saw it do. */
+static int print_calls(void *target, const char *value, const struct sr_option *o,
+		       struct sr_reason *why)
+{
+	(void)target;
+	(void)value;
+	(void)o;
+	(void)why;
+	for (size_t i = 0; sr_confine_name(i); i++)
+		(void)printf("%s\n", sr_confine_name(i));
+	exit(fflush(stdout) ? 1 : 0);
+}
+
 static const struct sr_option options[] = {
 	SR_SERVE_OPTIONS(self),
 	SR_SIGNER_OPTIONS(self.signer),
+	{ "system-calls", NULL, "print the system calls that it keeps, and exit", print_calls,
+	  NULL, 0, 0 },
 };
 
 static struct sr_program program = {

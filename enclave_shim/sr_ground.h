@@ -17,6 +17,7 @@
 struct sr_ground {
 	const struct sr_core_kind *clear; /* sessions in clear; NULL: there are none */
 	unsigned int loops; /* that poll on the signer's machine, its own with them */
+	bool confined; /* keeps few system calls (sr_confine.h); on a host its unit sees to that */
 	bool snapshots; /* the machine might be started twice from one state (sr_hazard.h) */
 
 	/*

@@ -38,6 +38,7 @@ static void nsm_close(void *module)
 const struct sr_ground sr_ground_enclave = {
 	.clear = NULL,
 	.loops = 1, /* agent and engines are on the other side */
+	.confined = true,
 	.snapshots = false,
 	.open = nsm_open,
 	.close = nsm_close,

@@ -15,7 +15,7 @@ struct nsm_raw {
 };
 #define NSM_IOCTL_RAW _IOWR(0x0A, 0, struct nsm_raw)
 SR_STATIC_ASSERT(sizeof(struct nsm_raw) == 32, "nsm ABI");
-SR_STATIC_ASSERT(NSM_IOCTL_RAW == 0xc0200a00u, "nsm ABI");
+SR_STATIC_ASSERT(NSM_IOCTL_RAW == SR_NSM_REQUEST, "nsm ABI");
 
 static int exchange_ioctl(struct sr_nsm *nsm)
 {

@@ -15,6 +15,7 @@
 #include "sr_nsm_message.h"
 
 #define SR_NSM_PATH "/dev/nsm"
+#define SR_NSM_REQUEST 0xc0200a00u /* of ioctl(2) */
 
 /* An open module. Large: not for the stack. */
 struct sr_nsm {

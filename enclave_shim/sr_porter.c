@@ -264,7 +264,9 @@ int sr_porter_new(struct sr_porter **porter, const struct sr_porter_config *conf
 
 int sr_porter_start(struct sr_porter *p)
 {
-	return sr_thread_start(&p->thread, STACK_BYTES, sr_porter_run, p);
+	const struct sr_thread_place place = { .not_on_cpu = p->config.not_on_cpu };
+
+	return sr_thread_start(&p->thread, STACK_BYTES, &place, sr_porter_run, p);
 }
 
 /* A pipe takes 8 bytes as a whole or not at all. */

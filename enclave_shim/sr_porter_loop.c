@@ -413,7 +413,6 @@ void *sr_porter_run(void *arg)
 {
 	struct sr_porter *p = arg;
 
-	sr_thread_keep_off(p->config.not_on_cpu);
 	if (p->manifest.version)
 		note_manifest(p);
 	else

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_refill.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -15,20 +14,13 @@ struct sr_refill {
 	struct sr_pool *pool;
 	struct sr_thread thread;
 	uint32_t stopping;
-	int not_on_cpu;
-	bool shares_core;
 };
 
 static void *run(void *arg)
 {
 	const struct timespec rest = { 0, REST_NS }, penance = { PENANCE_S, 0 };
-	const struct sched_param idle = { 0 };
 	struct sr_refill *r = arg;
 
-	/* Refused or not, it fills; where and in which class decides who waits. */
-	sr_thread_keep_off(r->not_on_cpu);
-	if (r->shares_core)
-		(void)sched_setscheduler(0, SCHED_IDLE, &idle);
 	while (!sr_load32_relaxed(&r->stopping)) {
 		int ret = sr_pool_step(r->pool);
 
@@ -41,15 +33,15 @@ static void *run(void *arg)
 int sr_refill_start(struct sr_refill **refill, struct sr_pool *pool, int not_on_cpu,
 		    bool shares_core)
 {
+	const struct sr_thread_place place = { .not_on_cpu = not_on_cpu,
+					       .when_idle = shares_core };
 	struct sr_refill *r = calloc(1, sizeof *r);
 	int ret;
 
 	if (!r)
 		return -ENOMEM;
 	r->pool = pool;
-	r->not_on_cpu = not_on_cpu;
-	r->shares_core = shares_core;
-	ret = sr_thread_start(&r->thread, STACK_BYTES, run, r);
+	ret = sr_thread_start(&r->thread, STACK_BYTES, &place, run, r);
 	if (ret) {
 		free(r);
 		return ret;

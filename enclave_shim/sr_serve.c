@@ -40,6 +40,26 @@ void sr_serve_config_init(struct sr_serve_config *config)
 	config->cpu = -1;
 }
 
+static void note(struct sr_serve *s, const char *text)
+{
+	if (s->config.log)
+		s->config.log(s->config.log_arg, text);
+}
+
+static void take_place(struct sr_serve *s)
+{
+	cpu_set_t set;
+
+	if (s->config.cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET((unsigned int)s->config.cpu, &set);
+		if (sched_setaffinity(0, sizeof set, &set) < 0)
+			note(s, "WARNING: cannot pin the signing thread: the CPU does not exist or "
+				"is not allowed; see --check");
+	}
+	s->wait = sr_wait_resolve(s->config.wait, s->config.loops);
+}
+
 int sr_serve_new(struct sr_serve **serve, const struct sr_serve_config *config,
 		 struct sr_signer *signer, struct sr_reason *why)
 {
@@ -67,14 +87,9 @@ int sr_serve_new(struct sr_serve **serve, const struct sr_serve_config *config,
 		sr_serve_delete(s);
 		return ret;
 	}
+	take_place(s);
 	*serve = s;
 	return 0;
-}
-
-static void note(struct sr_serve *s, const char *text)
-{
-	if (s->config.log)
-		s->config.log(s->config.log_arg, text);
 }
 
 static void drop_stream(struct sr_serve *s, struct stream *t, const char *why)
@@ -216,16 +231,6 @@ static void idle(struct sr_serve *s)
 
 void sr_serve_run(struct sr_serve *s)
 {
-	cpu_set_t set;
-
-	if (s->config.cpu >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET((unsigned int)s->config.cpu, &set);
-		if (sched_setaffinity(0, sizeof set, &set) < 0)
-			note(s, "WARNING: cannot pin the signing thread: the CPU does not exist or "
-				"is not allowed; see --check");
-	}
-	s->wait = sr_wait_resolve(s->config.wait, s->config.loops);
 	while (!sr_load32_relaxed(&s->stopping)) {
 		if (turn(s))
 			s->idle_turns = 0;

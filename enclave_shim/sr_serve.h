@@ -34,11 +34,12 @@ SR_BEGIN_DECLS
 
 void sr_serve_config_init(struct sr_serve_config *config);
 
-/* sr_serve_new - listen; @signer is borrowed. 0 or -errno with a reason. */
+/* sr_serve_new - listen, and pin the calling thread, which is the one that will run it.
+ * @signer is borrowed. 0 or -errno with a reason. */
 SR_WARN_UNUSED int sr_serve_new(struct sr_serve **serve, const struct sr_serve_config *config,
 				struct sr_signer *signer, struct sr_reason *why);
 
-/* sr_serve_run - sign on the calling thread until sr_serve_stop(). */
+/* sr_serve_run - sign on the thread that made it, until sr_serve_stop(). */
 void sr_serve_run(struct sr_serve *serve);
 
 /* sr_serve_stop - async-signal-safe. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_serve_main.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 
+#include "sr_confine.h"
 #include "sr_ground.h"
 #include "sr_host.h"
 #include "sr_version.h"
@@ -62,10 +64,14 @@ static int serve(struct sr_serve_main *m, struct sr_signer *signer, struct sr_re
 	uint32_t keys = sr_keyring_count(signer->keys);
 	int ret = sr_serve_new(&running, &m->serve, signer, why);
 
-	if (ret < 0)
+	if (ret == 0 && m->ground->confined)
+		ret = sr_confine(why);
+	if (ret < 0) {
+		sr_serve_delete(running);
 		return ret;
+	}
 	porter = signer->porter;
-	if (porter)
+	if (porter && !m->ground->confined) /* else it can read no file any more */
 		(void)sigaction(SIGHUP, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);
@@ -80,6 +86,14 @@ static int serve(struct sr_serve_main *m, struct sr_signer *signer, struct sr_re
 	return 0;
 }
 
+/* A second arena reads a file of /proc when it shrinks, and large blocks are moved by a
+ * call that nothing else makes. */
+static void tame_malloc(void)
+{
+	(void)mallopt(M_ARENA_MAX, 1);
+	(void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+}
+
 int sr_serve_main(struct sr_serve_main *m, int argc, char **argv)
 {
 	struct sr_signer signer;
@@ -92,6 +106,8 @@ int sr_serve_main(struct sr_serve_main *m, int argc, char **argv)
 		return check(m);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN); /* a reload ends nobody who has nothing to read again */
+	if (m->ground->confined)
+		tame_malloc();
 	if (!m->signer.operators)
 		sr_program_log(m->program, SR_UNSEALED_NOTICE);
 	if (sr_signer_harden(&m->signer, &why) < 0 || sr_signer_new(&signer, &m->signer, &why) < 0)

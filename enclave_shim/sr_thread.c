@@ -6,8 +6,50 @@
 
 #include "sr_secret.h"
 
-static int create(struct sr_thread *thread, void *(*run)(void *arg), void *arg)
+/* On the stack of who starts it. */
+struct start {
+	const struct sr_thread_place *place;
+	void *(*run)(void *arg);
+	void *arg;
+	uint32_t begun;
+};
+
+static void keep_off(int cpu)
 {
+	cpu_set_t set;
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof set, &set) < 0)
+		return;
+	CPU_CLR((unsigned int)cpu, &set);
+	if (CPU_COUNT(&set) > 0)
+		(void)sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Refused or not, it works; where and in which class decides who waits. */
+static void take_place(const struct sr_thread_place *place)
+{
+	const struct sched_param idle = { 0 };
+
+	keep_off(place->not_on_cpu);
+	if (place->when_idle)
+		(void)sched_setscheduler(0, SCHED_IDLE, &idle);
+}
+
+static void *begin(void *arg)
+{
+	struct start *start = arg;
+	void *(*run)(void *) = start->run;
+	void *of_run = start->arg;
+
+	take_place(start->place);
+	sr_store32_release(&start->begun, 1); /* from here on it is not ours */
+	return run(of_run);
+}
+
+static int create(struct sr_thread *thread, const struct sr_thread_place *place,
+		  void *(*run)(void *arg), void *arg)
+{
+	struct start start = { .place = place, .run = run, .arg = arg };
 	pthread_attr_t attr;
 	sigset_t all, old;
 	int ret = pthread_attr_init(&attr);
@@ -18,21 +60,24 @@ static int create(struct sr_thread *thread, void *(*run)(void *arg), void *arg)
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	if (!ret)
-		ret = pthread_create(&thread->thread, &attr, run, arg);
+		ret = pthread_create(&thread->thread, &attr, begin, &start);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attr);
+	/* Pairs with the release in begin(). */
+	while (!ret && !sr_load32_acquire(&start.begun))
+		(void)sched_yield();
 	return -ret;
 }
 
-int sr_thread_start(struct sr_thread *thread, size_t stack_bytes, void *(*run)(void *arg),
-		    void *arg)
+int sr_thread_start(struct sr_thread *thread, size_t stack_bytes,
+		    const struct sr_thread_place *place, void *(*run)(void *arg), void *arg)
 {
 	struct sr_thread t = { .stack_bytes = stack_bytes };
 	int ret = sr_secret_alloc(&t.stack, stack_bytes);
 
 	if (ret)
 		return ret;
-	ret = create(&t, run, arg);
+	ret = create(&t, place, run, arg);
 	if (ret)
 		sr_secret_free(t.stack, stack_bytes);
 	else
@@ -48,15 +93,4 @@ void sr_thread_join(struct sr_thread *thread)
 	(void)pthread_join(thread->thread, NULL);
 	sr_secret_free(thread->stack, thread->stack_bytes);
 	thread->stack = NULL;
-}
-
-void sr_thread_keep_off(int cpu)
-{
-	cpu_set_t set;
-
-	if (cpu < 0 || sched_getaffinity(0, sizeof set, &set) < 0)
-		return;
-	CPU_CLR((unsigned int)cpu, &set);
-	if (CPU_COUNT(&set) > 0)
-		(void)sched_setaffinity(0, sizeof set, &set);
 }

@@ -18,23 +18,27 @@ struct sr_thread {
 	size_t stack_bytes;
 };
 
+/* Where it runs. */
+struct sr_thread_place {
+	int not_on_cpu; /* left to another thread, if there is a second one; -1: none is */
+	bool when_idle; /* only while nobody else wants the CPU (SCHED_IDLE) */
+};
+
 SR_BEGIN_DECLS
 
 /*
- * sr_thread_start - run @run(@arg).
+ * sr_thread_start - run @run(@arg), and wait until it has begun in its place: what a
+ * thread asks the kernel for at its birth it has asked for by then (sr_confine.h).
  *
  * @thread: zeroed. @stack_bytes: whole pages.
  * Returns 0; -errno of pthread_create(); or as sr_secret_alloc().
  */
 SR_WARN_UNUSED int sr_thread_start(struct sr_thread *thread, size_t stack_bytes,
-				   void *(*run)(void *arg), void *arg);
+				   const struct sr_thread_place *place, void *(*run)(void *arg),
+				   void *arg);
 
 /* sr_thread_join - wait for its end, and wipe the stack. A zeroed one is legal. */
 void sr_thread_join(struct sr_thread *thread);
-
-/* sr_thread_keep_off - the calling thread leaves this CPU to others, if it has another;
- * -1: none. */
-void sr_thread_keep_off(int cpu);
 
 SR_END_DECLS
 
