@@ -204,7 +204,7 @@ packages-tools:
 packages-test: packages-tools # only now is there a clang to ask for its number
 	$(call need,libclang-rt-$(CLANG_MAJOR)-dev)
 
-run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT=1: agent and signer apart; UNSEALED=1: in clear)
+run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT=1: agent and signer apart; UNSEALED=1: bytes in clear)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)UNSEALED=$(UNSEALED) bench/run.sh $(B) $(SPLIT)
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# make run: orders of examples/orders.jsonl through the ring to a signer and back.
+# make run: orders of examples/orders.jsonl through the ring to a signer and back, typed, under
+# the policies of examples/manifest-development.json.
 #
 #   bench/run.sh BUILD [SPLIT]
 #
 # Makes a private directory with an operator, a manifest, a trader's identity and a key,
 # starts sigring-local (or, with SPLIT=1, sigring-agent and sigring-signer), replays in a
-# sealed session (with UNSEALED=1 in the environment in clear), verifies, stops.
+# sealed session (with UNSEALED=1 in the environment: bytes, in clear), verifies, stops.
 set -eu
 bin=$1
 split=${2:-}
@@ -39,25 +40,40 @@ cpu_of() { # the N-th CPU that we may use; nothing where loops have to share
 }
 on_cpu() { local c; c=$(cpu_of "$1"); [ -z "$c" ] || echo "--cpu $c"; }
 
-# What an operator does once: keys, and a manifest that says who may use them. All of it
-# is private, and gone in a minute; so nobody can restore a snapshot of the nonces.
+# What an operator does once: keys, and a manifest that says who may use them for what: the
+# one of examples/, for a trader of our own. All of it is private, and gone in a minute; so
+# nobody can restore a snapshot of the nonces.
 provision() {
 	mkdir -m 700 "$dir/keys"
-	"$bin/sigringctl" key new --id 1 --nonce presign --out "$dir/keys/1.key" --permit "$types"
-	"$bin/sigringctl" key public "$dir/keys/1.key" >"$dir/public"
+	for id in $new; do
+		"$bin/sigringctl" key new --id "$id" --nonce presign --permit "$types" \
+			--out "$dir/keys/$id.key"
+	done
+	[ -n "${UNSEALED:-}" ] || published
+	for key in "$dir"/keys/*.key; do "$bin/sigringctl" key public "$key"; done >"$dir/public"
 	[ -z "${UNSEALED:-}" ] || return 0
 	"$bin/sigringctl" operator new --out "$dir/operator" >"$dir/operators"
 	"$bin/sigringctl" identity new --out "$dir/identity" >"$dir/trader"
-	cat >"$dir/manifest" <<-EOF
-		{ "sigring_manifest": 1, "version": 1,
-		  "identities": [ { "name": "replay", "public_key": "$(cat "$dir/trader")" } ],
-		  "keys": [ { "id": 1, "public_key": "$(cut -d' ' -f2 "$dir/public")",
-		              "nonce": "presign", "permit": [ "${types//,/\", \"}" ],
-		              "identities": [ "replay" ] } ] }
-	EOF
+	sed -E 's/("public_key": )"[0-9a-f]{64}"/\1"'"$(cat "$dir/trader")"'"/' \
+		examples/manifest-development.json >"$dir/manifest"
 	"$bin/sigringctl" manifest sign --operator "$dir/operator" "$dir/manifest"
 }
+# Some orders name the key that has to sign them: those of published tests of Polymarket's,
+# dYdX's and GRVT's SDKs, which the whole world knows.
+published() {
+	while read -r id secret; do
+		(umask 077; printf 'sigring-key 1\nid %s\npermit %s\nuid any\nsecret %s\n' \
+			"$id" "$types" "$secret" >"$dir/keys/$id.key")
+	done <<-EOF
+		3 ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80
+		4 0a7ff605269ed00853a425beda719da038a11792f6dddf31c087b2988b4dc8fe
+		5 f7934647276a6e1fa0af3f4467b4b8ddaf45d25a7368fa1a295eef49a446819d
+	EOF
+}
 types=ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340
+new='1 2 6 7 8' orders=examples/orders.jsonl rate=5000
+# Without a manifest nobody says what a typed order may do: bytes, then.
+[ -z "${UNSEALED:-}" ] || new=1 orders=examples/blind.jsonl rate=10000
 # Not in front of ||, where bash would go on behind a command that failed.
 set +e
 (set -e; provision) >"$dir/provision" 2>&1
@@ -90,7 +106,7 @@ for _ in $(seq 100); do
 done
 code=0
 "$bin/sigring-replay" "${replay[@]}" --socket "$dir/agent.sock" --public "$dir/public" --count 20000 \
-	--rate 10000 $(on_cpu 0) examples/orders.jsonl || code=$?
+	--rate $rate $(on_cpu 0) "$orders" || code=$?
 if [ $code -ne 0 ]; then
 	sed 's/^/  /' "$dir/log" >&2
 fi

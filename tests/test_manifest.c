@@ -957,5 +957,5 @@ Test(manifest, shipped_examples_are_taken_and_say_what_they_should)
 	cr_assert_neq(r->window_notional_max, SR_POLICY_UNLIMITED);
 
 	parse_file("examples/manifest-development.json");
-	cr_assert(manifest.key_count == 2 && !r->mainnet && r->testnet);
+	cr_assert(manifest.key_count == 8 && !r->mainnet && r->testnet);
 }

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "sr_order.h"
 #include "sr_orders.h"
 #include "sr_type.h"
 #include "sr_verify.h"
@@ -228,10 +229,12 @@ Test(orders, a_line_without_end_is_refused_by_its_length)
 	free(text);
 }
 
-/* The file that `make run` replays. */
-static void open_example(struct sr_orders *orders)
+#define TYPED "examples/orders.jsonl" /* what `make run` replays */
+#define BLIND "examples/blind.jsonl"
+
+static void open_example(struct sr_orders *orders, const char *path)
 {
-	FILE *file = fopen("examples/orders.jsonl", "r");
+	FILE *file = fopen(path, "r");
 	struct seen seen = { .count = 0 };
 
 	cr_assert_not_null(file, "run from the top of the tree");
@@ -246,7 +249,7 @@ Test(example, has_two_hundred_orders_of_every_venue)
 					      "grvt/",        "cosmos/",     "seed/" };
 	struct sr_orders orders;
 
-	open_example(&orders);
+	open_example(&orders, BLIND);
 	cr_assert_geq(orders.count, 200);
 	for (size_t v = 0; v < sizeof venues / sizeof venues[0]; v++) {
 		uint32_t i = 0;
@@ -269,15 +272,41 @@ static int by_body(const void *a, const void *b)
 	return memcmp(x->body, y->body, x->body_bytes);
 }
 
-Test(example, has_no_order_twice)
+static void none_twice(const char *path)
 {
 	struct sr_orders orders;
 
-	open_example(&orders);
+	open_example(&orders, path);
 	qsort(orders.list, orders.count, sizeof *orders.list, by_body);
 	for (uint32_t i = 1; i < orders.count; i++)
 		cr_assert_neq(by_body(&orders.list[i - 1], &orders.list[i]), 0, "%s and %s",
 			      orders.list[i - 1].id, orders.list[i].id);
+	sr_orders_free(&orders);
+}
+
+Test(example, has_no_order_twice)
+{
+	none_twice(TYPED);
+	none_twice(BLIND);
+}
+
+/* Generic EIP-712 needs a schema in the manifest, and has none in the one of examples/. */
+Test(example, typed_orders_are_of_every_venue_of_the_table)
+{
+	struct sr_orders orders;
+
+	open_example(&orders, TYPED);
+	for (uint32_t type = SR_TYPE_TYPED_MIN; type < SR_TYPE_TYPED_MIN + 64; type++) {
+		const struct sr_venue *venue = sr_venue_find(type);
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < orders.count; i++)
+			count += orders.list[i].type == type;
+		if (venue && type != SR_TYPE_TYPED_DATA)
+			cr_assert_geq(count, 2, "%u orders of %s", count, venue->name);
+		else
+			cr_assert_eq(count, 0, "%u orders of type %u", count, type);
+	}
 	sr_orders_free(&orders);
 }
 
@@ -327,7 +356,7 @@ Test(example, steps_of_a_case_hash_into_one_another)
 	struct sr_orders orders;
 	uint32_t chained = 0;
 
-	open_example(&orders);
+	open_example(&orders, BLIND);
 	for (uint32_t i = 0; i < orders.count; i++) {
 		const struct sr_order_line *o = &orders.list[i];
 		const char *step = strrchr(o->id, '/') + 1;
@@ -359,7 +388,7 @@ Test(example, venues_signatures_verify_over_its_lines)
 	json_t *root, *vectors, *entry;
 	size_t i, published = 0;
 
-	open_example(&orders);
+	open_example(&orders, BLIND);
 	cr_assert_eq(sr_verifier_new(&verifier), 0);
 	root = json_load_file("tests/vectors/venue_orders.json", 0, &error);
 	cr_assert_not_null(root, "%s", error.text);
