@@ -25,6 +25,7 @@ struct work {
 	bool cold; /* as after a start */
 	struct sr_manifest manifest;
 	struct sr_policy_book *book;
+	struct sr_schema_set set;
 	struct sr_order_env env;
 	struct sr_order order;
 	uint64_t time_ms; /* of the order before */
@@ -48,7 +49,8 @@ struct ask {
 static const char *const reasons[] = {
 	[SR_POLICY_UNKNOWN_KEY] = "the manifest has no such key",
 	[SR_POLICY_TYPE_NOT_PERMITTED] = "permit has no action of this venue",
-	[SR_POLICY_ACTION] = "permit does not have this action, or it is never signed",
+	[SR_POLICY_ACTION] = "permit does not have this action, or schemas this type, or it is "
+			     "never signed",
 	[SR_POLICY_NETWORK] = "networks does not have this one",
 	[SR_POLICY_CHAIN] = "chain_ids does not have this one",
 	[SR_POLICY_CONTRACT] = "contracts does not have this one",
@@ -107,6 +109,8 @@ static int read_manifest(struct work *w)
 		return fail(w->manifest_file, why.text);
 	if (sr_manifest_parse(&w->manifest, envelope.manifest, envelope.manifest_bytes, &why))
 		return fail(w->manifest_file, why.text);
+	w->set = (struct sr_schema_set){ w->manifest.schemas, w->manifest.schema_count };
+	w->env.schemas = &w->set;
 	return EXIT_DONE;
 }
 

@@ -11,7 +11,7 @@
 #include "sr_secret.h"
 #include "sr_textfile.h"
 
-#define STACK_BYTES (256u * 1024u)
+#define STACK_BYTES (384u * 1024u)
 #define TALK_NS (10 * SR_NS_PER_S)
 #define OPERATOR_NS (300 * SR_NS_PER_S) /* to have the next command signed */
 #define OPERATORS_AT_ONCE 4u
@@ -362,5 +362,5 @@ void sr_porter_reload(struct sr_porter *p)
 uint64_t sr_porter_locked_bytes(void)
 {
 	/* And gate, vault and generator, in pages of their own. */
-	return sr_post_locked_bytes() + STACK_BYTES + (128u << 10);
+	return sr_post_locked_bytes() + STACK_BYTES + (256u << 10);
 }

@@ -12,6 +12,8 @@ struct sr_answerer {
 	struct sr_trace *trace;
 	struct sr_order_env env;
 	struct sr_order order;
+	struct sr_schema_set set;
+	struct sr_schema schemas[SR_POLICY_SCHEMAS_MAX];
 	unsigned char body[SR_SUB_BYTES_MAX]; /* of an order whose nonce is filled in */
 };
 
@@ -40,6 +42,8 @@ int sr_answerer_new(struct sr_answerer **answerer, struct sr_sign *sign,
 	d->keys = keys;
 	d->policy = policy;
 	d->trace = trace;
+	d->set.schemas = d->schemas;
+	d->env.schemas = &d->set;
 	*answerer = d;
 	return 0;
 }
@@ -51,6 +55,14 @@ void sr_answerer_delete(struct sr_answerer *answerer)
 
 	sr_hasher_delete(answerer->env.hasher);
 	free(answerer);
+}
+
+void sr_answerer_obey(struct sr_answerer *answerer, const struct sr_schema_set *schemas)
+{
+	answerer->set.count = schemas->count;
+	if (schemas->count)
+		memcpy(answerer->schemas, schemas->schemas,
+		       schemas->count * sizeof answerer->schemas[0]);
 }
 
 static int parse_request(struct request *request, const unsigned char *body, uint32_t slot_bytes)

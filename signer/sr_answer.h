@@ -17,6 +17,7 @@
 #include "sr_keyring.h"
 #include "sr_message.h"
 #include "sr_policy.h"
+#include "sr_schema.h"
 #include "sr_sign.h"
 
 struct sr_caller {
@@ -42,6 +43,10 @@ SR_WARN_UNUSED int sr_answerer_new(struct sr_answerer **answerer, struct sr_sign
 				   const struct sr_keyring *keys, struct sr_policy_book *policy,
 				   struct sr_trace *trace);
 void sr_answerer_delete(struct sr_answerer *answerer); /* NULL is legal */
+
+/* sr_answerer_obey - these are the schemas of typed data from now on: at most
+ * SR_POLICY_SCHEMAS_MAX, copied. Before the first call there are none. */
+void sr_answerer_obey(struct sr_answerer *answerer, const struct sr_schema_set *schemas);
 
 /*
  * sr_answer_make - judge a request and, where everything allows it, sign.

@@ -13,7 +13,9 @@ static void obey(struct sr_core *core, const struct sr_rights *rights)
 {
 	core->rights = *rights;
 	core->rights.policy = NULL; /* goes with the task, and the book has its own */
+	core->rights.schemas = (struct sr_schema_set){ NULL, 0 };
 	sr_policy_obey(core->policy, rights->policy);
+	sr_answerer_obey(core->answerer, &rights->schemas);
 	sr_keyring_obey(core->keys, rights);
 	for (uint32_t i = 0; i < core->sessions_count; i++) {
 		struct sr_core_session *s = &core->sessions[i];

@@ -76,7 +76,7 @@ bool sr_json_is_string(struct sr_json *json)
 	return json->at < json->bytes && json->text[json->at] == '"';
 }
 
-int sr_json_string(struct sr_json *json, struct sr_json_string *s)
+int sr_json_text(struct sr_json *json, struct sr_json_string *s, size_t max)
 {
 	if (!take(json, '"'))
 		return sr_json_fail(json, "a string in \" is expected");
@@ -92,11 +92,27 @@ int sr_json_string(struct sr_json *json, struct sr_json_string *s)
 		if (c < 0x20 || c > 0x7e || c == '\\')
 			return sr_json_fail(json, "a string is printable ASCII, without a "
 						  "backslash");
-		if (s->bytes == SR_JSON_STRING_BYTES_MAX)
-			return sr_json_fail(json, "a string is longer than %u bytes",
-					    SR_JSON_STRING_BYTES_MAX);
+		if (s->bytes == max)
+			return sr_json_fail(json, "a string is longer than %zu bytes", max);
 	}
 	return sr_json_fail(json, "the text ends within a string");
+}
+
+int sr_json_string(struct sr_json *json, struct sr_json_string *s)
+{
+	return sr_json_text(json, s, SR_JSON_STRING_BYTES_MAX);
+}
+
+int sr_json_copy(struct sr_json *json, char *out, size_t max)
+{
+	struct sr_json_string s;
+	int ret = sr_json_text(json, &s, max);
+
+	if (ret)
+		return ret;
+	memcpy(out, s.data, s.bytes);
+	out[s.bytes] = '\0';
+	return 0;
 }
 
 static bool ends_value(const struct sr_json *json)

@@ -55,6 +55,11 @@ __attribute__((format(printf, 2, 3))) int sr_json_fail(const struct sr_json *jso
 
 SR_WARN_UNUSED int sr_json_string(struct sr_json *json, struct sr_json_string *s);
 
+/* sr_json_text - the same of at most @max bytes, where a string may be a longer one.
+ * sr_json_copy - and copied, with a zero byte behind it, to @out: @max + 1 of room. */
+SR_WARN_UNUSED int sr_json_text(struct sr_json *json, struct sr_json_string *s, size_t max);
+SR_WARN_UNUSED int sr_json_copy(struct sr_json *json, char *out, size_t max);
+
 /* sr_json_number - up to 17 digits. sr_json_flag - true or false. */
 SR_WARN_UNUSED int sr_json_number(struct sr_json *json, uint64_t *value, uint64_t min,
 				  uint64_t max);

@@ -3,6 +3,8 @@
 
 #include "sr_json.h"
 #include "sr_manifest_policy.h"
+#include "sr_manifest_schema.h"
+#include "sr_schema_set.h"
 #include "sr_type.h"
 
 #define FORMAT 1u
@@ -14,6 +16,7 @@ static const char label[] = "sigring manifest";
 struct parse {
 	struct sr_manifest *manifest;
 	size_t names_at[SR_MANIFEST_KEYS_MAX]; /* of a key's identities; 0: it has none */
+	size_t policy_at[SR_MANIFEST_KEYS_MAX];
 };
 
 static struct parse *parse_of(const struct sr_json *json)
@@ -230,6 +233,7 @@ static int key_uids(struct sr_json *json, void *to)
 static int key_policy(struct sr_json *json, void *to)
 {
 	(void)to;
+	parse_of(json)->policy_at[manifest_of(json)->key_count] = json->at;
 	return sr_manifest_policy_take(json, &manifest_of(json)->policy, rules_of(json));
 }
 
@@ -296,6 +300,47 @@ static int resolve_names(struct sr_json *json)
 	return ret;
 }
 
+/* ---- schemas ---- */
+
+static int schema_item(struct sr_json *json, void *to)
+{
+	struct sr_manifest *manifest = to;
+	struct sr_schema_set before = { manifest->schemas, manifest->schema_count };
+	int ret;
+
+	if (manifest->schema_count == SR_POLICY_SCHEMAS_MAX)
+		return sr_json_fail(json, "more than %u schemas", SR_POLICY_SCHEMAS_MAX);
+	ret = sr_manifest_schema_take(json, &manifest->schemas[manifest->schema_count], &before);
+	if (!ret)
+		manifest->schema_count++;
+	return ret;
+}
+
+/* As names: they may stand behind the keys. */
+static int resolve_schemas(struct sr_json *json)
+{
+	const struct sr_manifest *manifest = manifest_of(json);
+	const struct sr_schema_set set = { manifest->schemas, manifest->schema_count };
+
+	for (uint32_t i = 0; i < manifest->key_count; i++) {
+		const struct sr_policy_rules *rules = &manifest->policy.rules[i];
+
+		for (uint32_t j = 0; j < rules->schema_count; j++) {
+			if (sr_schema_find(&set, rules->schemas[j]))
+				continue;
+			json->at = parse_of(json)->policy_at[i];
+			json->depth = 0;
+			sr_json_push(json, "keys", 0);
+			sr_json_push(json, NULL, i);
+			sr_json_push(json, "policy", 0);
+			sr_json_push(json, "schemas", 0);
+			sr_json_push(json, NULL, j);
+			return sr_json_fail(json, "there is no schema %u", rules->schemas[j]);
+		}
+	}
+	return 0;
+}
+
 /* ---- the whole ---- */
 
 static int top_format(struct sr_json *json, void *to)
@@ -323,6 +368,11 @@ static int top_keys(struct sr_json *json, void *to)
 	return sr_json_array(json, take_key, to);
 }
 
+static int top_schemas(struct sr_json *json, void *to)
+{
+	return sr_json_array(json, schema_item, to);
+}
+
 /* @manifest is zero, and of no use after an error. */
 static int parse_into(struct sr_manifest *manifest, const char *text, size_t bytes,
 		      struct sr_reason *why)
@@ -332,6 +382,7 @@ static int parse_into(struct sr_manifest *manifest, const char *text, size_t byt
 		{ "version", top_version, true },
 		{ "identities", top_identities, false },
 		{ "keys", top_keys, false },
+		{ "schemas", top_schemas, false },
 	};
 	struct parse parse = { .manifest = manifest };
 	struct sr_json json = {
@@ -345,7 +396,9 @@ static int parse_into(struct sr_manifest *manifest, const char *text, size_t byt
 	ret = sr_json_object(&json, SR_JSON_FIELDS(fields), manifest);
 	if (!ret)
 		ret = sr_json_end(&json);
-	return ret ? ret : resolve_names(&json);
+	if (!ret)
+		ret = resolve_names(&json);
+	return ret ? ret : resolve_schemas(&json);
 }
 
 int sr_manifest_parse(struct sr_manifest *manifest, const char *text, size_t bytes,

@@ -21,7 +21,8 @@
  *	      "unsealed_uids": [1000],                    who may without a seal
  *	      "policy": { ... }                           sr_manifest_policy.h
  *	    }
- *	  ]
+ *	  ],
+ *	  "schemas": [ ... ]                              sr_manifest_schema.h
  *	}
  *
  * A key that signs blindly could sign any typed order, so it has no typed permission.
@@ -53,6 +54,7 @@
 #include "sr_operator.h"
 #include "sr_policy.h"
 #include "sr_reason.h"
+#include "sr_schema.h"
 
 #define SR_MANIFEST_VERSION_MAX ((UINT64_C(1) << 53) - 1) /* exact in any JSON reader */
 #define SR_MANIFEST_IDENTITIES_MAX 64u
@@ -89,6 +91,8 @@ struct sr_manifest {
 	struct sr_manifest_identity identities[SR_MANIFEST_IDENTITIES_MAX];
 	struct sr_manifest_key keys[SR_MANIFEST_KEYS_MAX];
 	struct sr_policy_table policy; /* rules[i] are those of keys[i] */
+	uint32_t schema_count;
+	struct sr_schema schemas[SR_POLICY_SCHEMAS_MAX];
 };
 
 SR_STATIC_ASSERT(SR_MANIFEST_IDENTITIES_MAX <= 64, "a bit for each identity");
@@ -123,7 +127,7 @@ SR_WARN_UNUSED int sr_manifest_parse(struct sr_manifest *manifest, const char *t
  * @version_min: 0: any; a lower version is refused.
  * @text:        an envelope (sr_envelope.h).
  *
- * Uses 90 KiB of the calling thread's stack.
+ * Uses 160 KiB of the calling thread's stack.
  *
  * Returns 0; -EMSGSIZE, -EBADMSG: as sr_envelope_open(), sr_operators_verify() and
  * sr_manifest_parse(); -EACCES: signed by fewer than k; -ESTALE: its version is below

@@ -3,6 +3,7 @@
 
 #include "sr_digits.h"
 #include "sr_venue.h"
+#include "sr_manifest_schema.h"
 
 #define ASSET_DIGITS_MAX 78u
 
@@ -441,6 +442,28 @@ PARTIES_FIELD(accounts)
 PARTIES_FIELD(destinations)
 PARTIES_FIELD(builders)
 
+static int schema_item(struct sr_json *json, void *to)
+{
+	struct sr_policy_rules *rules = rules_of(to);
+	uint64_t id;
+	int ret = sr_json_number(json, &id, 1, SR_SCHEMA_ID_MAX);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < rules->schema_count; i++)
+		if (rules->schemas[i] == id)
+			return sr_json_fail(json, "this schema is repeated");
+	if (rules->schema_count == SR_POLICY_SCHEMAS_MAX)
+		return sr_json_fail(json, "more than %u schemas", SR_POLICY_SCHEMAS_MAX);
+	rules->schemas[rules->schema_count++] = (uint32_t)id;
+	return 0;
+}
+
+static int policy_schemas(struct sr_json *json, void *to)
+{
+	return sr_json_array(json, schema_item, to);
+}
+
 static int policy_fee_max(struct sr_json *json, void *to)
 {
 	return take_limit(json, &rules_of(to)->fee_max, UINT64_MAX - 1);
@@ -551,6 +574,7 @@ int sr_manifest_policy_take(struct sr_json *json, struct sr_policy_table *table,
 			    struct sr_policy_rules *rules)
 {
 	static const struct sr_json_field fields[] = {
+		{ "schemas", policy_schemas, false },
 		{ "networks", policy_networks, false },
 		{ "chain_ids", policy_chain_ids, false },
 		{ "contracts", policy_contracts, false },

@@ -3,6 +3,7 @@
  * sr_manifest_policy.h - the part of a manifest that says what a key may sign.
  *
  *	"policy": {
+ *	  "schemas": [1],                   of typed data: those of the manifest
  *	  "networks": ["mainnet"],          or "testnet", or both
  *	  "chain_ids": [0, 137],            0: an order that has none
  *	  "contracts": ["0x...", "none"],   parties: bytes, or text as the venue has it;

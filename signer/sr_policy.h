@@ -29,6 +29,7 @@
 #define SR_POLICY_ASSETS_MAX 256u  /* of all keys together, as the next */
 #define SR_POLICY_PARTIES_MAX 128u
 #define SR_POLICY_CHAINS_MAX 8u    /* of a key */
+#define SR_POLICY_SCHEMAS_MAX 16u  /* of a key, and of all */
 #define SR_POLICY_VENUES_MAX 32u   /* types from SR_TYPE_TYPED_MIN on */
 #define SR_POLICY_WINDOW_S_MAX 604800u
 #define SR_POLICY_EXPIRY_MS_MAX UINT64_C(31536000000)
@@ -79,6 +80,8 @@ struct sr_policy_rules {
 	bool block_expiry;   /* a height is an expiry */
 	bool unleased;       /* signs without a lease of the operators */
 	uint8_t nonce;       /* enum sr_policy_nonce */
+	uint8_t schema_count;
+	uint32_t schemas[SR_POLICY_SCHEMAS_MAX]; /* ids: of typed data it signs these */
 	uint8_t chain_count;
 	uint64_t chains[SR_POLICY_CHAINS_MAX]; /* 0: none */
 	struct sr_policy_range contracts; /* parties; one of no bytes stands for "none" */

@@ -87,9 +87,19 @@ static bool is_kind(const struct judging *j, uint32_t kinds)
 #define KINDS_MOVE (KIND(TRANSFER) | KIND(WITHDRAW) | KIND(CALL)) /* value by themselves */
 #define KINDS_NAMED (KINDS_MOVE | KIND(APPROVE)) /* for whom has to be known */
 
+/* A kind is a word for what many types do: typed data is permitted type by type. */
+static bool schema_listed(const struct judging *j)
+{
+	for (uint32_t i = 0; i < j->rules->schema_count; i++)
+		if (j->rules->schemas[i] == j->view->schema)
+			return true;
+	return j->view->type != SR_TYPE_TYPED_DATA;
+}
+
 static enum sr_policy judge_action(struct judging *j)
 {
-	if (!(j->rules->kinds[j->view->type - SR_TYPE_TYPED_MIN] >> j->view->kind & 1))
+	if (!(j->rules->kinds[j->view->type - SR_TYPE_TYPED_MIN] >> j->view->kind & 1) ||
+	    !schema_listed(j))
 		return SR_POLICY_ACTION;
 	if (j->book->killed && !is_kind(j, KIND(CANCEL)))
 		return SR_POLICY_KILLED;

@@ -16,6 +16,7 @@ void sr_rights_make(struct sr_rights *rights, const struct sr_manifest *before,
 	rights->key_count = now->key_count;
 	memcpy(rights->keys, now->keys, now->key_count * sizeof now->keys[0]);
 	rights->policy = &now->policy;
+	rights->schemas = (struct sr_schema_set){ now->schemas, now->schema_count };
 }
 
 static const struct sr_manifest_key *find(const struct sr_rights *rights,

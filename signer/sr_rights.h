@@ -26,12 +26,13 @@ struct sr_rights {
 	struct sr_manifest_key keys[SR_MANIFEST_KEYS_MAX];
 	const struct sr_policy_table *policy; /* borrowed from the manifest; rules[i] are those
 						 of keys[i] */
+	struct sr_schema_set schemas; /* likewise */
 };
 
 SR_BEGIN_DECLS
 
 /* sr_rights_make - of the step from @before, zeroed when nothing was in force. @now keeps
- * its policy where it is until the signing thread has obeyed. */
+ * its policy and schemas where they are until the signing thread has obeyed. */
 void sr_rights_make(struct sr_rights *rights, const struct sr_manifest *before,
 		    const struct sr_manifest *now);
 

@@ -12,6 +12,8 @@
 #include <jansson.h>
 
 #include "sr_manifest.h"
+#include "sr_schema_set.h"
+#include "sr_venue.h"
 
 #define FUZZ_NAME "manifest"
 #define FUZZ_INPUT_BYTES 64u
@@ -34,7 +36,18 @@ static const char right[] =
 	"      \"expiry_max_ms\": 1000, \"venue_nonce\": \"given\",\n"
 	"      \"rate\": { \"key_per_s\": 2, \"key_burst\": 2, \"session_per_s\": 1,\n"
 	"        \"session_burst\": 1 }, \"window\": { \"seconds\": 1, \"notional_max\": \"1\" },\n"
-	"      \"unexpired_notional_max\": \"3\", \"lease\": false } } ] }\n";
+	"      \"unexpired_notional_max\": \"3\", \"lease\": false } }, { \"id\": 9,\n"
+	"    \"permit\": [ \"typed_data/order\" ], \"policy\": { \"schemas\": [ 1 ] } } ],\n"
+	"  \"schemas\": [ { \"id\": 1, \"kind\": \"order\", \"network\": \"mainnet\",\n"
+	"    \"type\": \"O(bytes32 a,L l,bytes d,uint64 n)L(int128 p,uint64 e)\",\n"
+	"    \"domain\": { \"name\": \"N\", \"version\": \"1\", \"chain_id\": 1, \"contract\": \"body\" },\n"
+	"    \"abi\": { \"member\": \"d\", \"type\": \"T(uint256 s)\" },\n"
+	"    \"roles\": { \"asset\": \"a\", \"price\": \"p\", \"size\": \"s\", \"nonce\": \"n\",\n"
+	"      \"expiry\": \"e\" }, \"nonce_kind\": \"time_ms\", \"price_decimals\": 18,\n"
+	"    \"size_decimals\": 6, \"expiry_unit\": \"ms\", \"expiry_bits\": 40 },\n"
+	"  { \"id\": 2, \"kind\": \"transfer\", \"network\": \"testnet\", \"type\": \"X(string t,string v)\",\n"
+	"    \"domain\": { \"salt\": \"" PUB "\" },\n"
+	"    \"roles\": { \"destination\": \"t\", \"value\": \"v\" } } ] }\n";
 
 static const char right_envelope[] = "sigring-manifest 1\n"
 				     "signature " PUB " " PUB PUB "\n"
@@ -82,7 +95,8 @@ static void judge_policy(const struct sr_manifest *m, uint32_t key)
 		typed |= r->kinds[i] != 0;
 	require(!typed || m->keys[key].permissions == 0, "blind and typed");
 	require(r->key == m->keys[key].id, "rules of another key");
-	require(r->chain_count <= SR_POLICY_CHAINS_MAX, "chains");
+	require(r->chain_count <= SR_POLICY_CHAINS_MAX && r->schema_count <= SR_POLICY_SCHEMAS_MAX,
+		"chains and schemas");
 	judge_range(&r->contracts, table->party_count);
 	judge_range(&r->accounts, table->party_count);
 	judge_range(&r->destinations, table->party_count);
@@ -93,6 +107,37 @@ static void judge_policy(const struct sr_manifest *m, uint32_t key)
 	require(r->expiry_ms_max != SR_POLICY_UNLIMITED ||
 			r->unexpired_notional_max == SR_POLICY_UNLIMITED,
 		"what never expires is counted");
+}
+
+static void judge_schema(const struct sr_schema *s)
+{
+	require(s->id >= 1 && s->id <= INT32_MAX && s->kind != SR_KIND_NONE, "a schema");
+	require(s->struct_count >= 1 && s->struct_count <= SR_SCHEMA_STRUCTS_MAX &&
+			s->member_count <= SR_SCHEMA_MEMBERS_MAX,
+		"structs and members");
+	for (uint32_t i = 0; i < s->struct_count; i++)
+		require((uint32_t)s->structs[i].first + s->structs[i].count <= s->member_count,
+			"a struct");
+	for (uint32_t i = 0; i < SR_ROLES; i++)
+		require(s->roles[i] < s->member_count, "a role");
+	require(s->contract_in_body || !sr_venue_claims(s->separator), "a venue's domain");
+}
+
+static void judge_schemas(const struct sr_manifest *m)
+{
+	const struct sr_schema_set set = { m->schemas, m->schema_count };
+
+	require(m->schema_count <= SR_POLICY_SCHEMAS_MAX, "schemas");
+	for (uint32_t i = 0; i < m->schema_count; i++) {
+		judge_schema(&m->schemas[i]);
+		require(sr_schema_find(&set, m->schemas[i].id) == &m->schemas[i], "two of one id");
+		for (uint32_t j = 0; j < i; j++)
+			require(!sr_schema_overlaps(&m->schemas[i], &m->schemas[j]), "two of one digest");
+	}
+	for (uint32_t i = 0; i < m->key_count; i++)
+		for (uint32_t j = 0; j < m->policy.rules[i].schema_count; j++)
+			require(sr_schema_find(&set, m->policy.rules[i].schemas[j]) != NULL,
+				"a schema that is not there");
 }
 
 static void judge_manifest(const struct sr_manifest *m)
@@ -122,6 +167,7 @@ static void judge_manifest(const struct sr_manifest *m)
 			m->policy.asset_count <= SR_POLICY_ASSETS_MAX &&
 			m->policy.party_count <= SR_POLICY_PARTIES_MAX,
 		"a table of policies");
+	judge_schemas(m);
 	for (uint32_t i = 0; i < m->policy.party_count; i++)
 		require(m->policy.parties[i].bytes <= SR_PARTY_BYTES, "a party");
 }

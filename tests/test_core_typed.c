@@ -7,6 +7,7 @@
 
 #include "sr_hl_body.h"
 #include "sr_task.h"
+#include "sr_typed_data.h"
 
 #define FIRST 1000u
 #define STREAM 3u
@@ -128,18 +129,23 @@ static uint64_t venue_nonce(void)
 }
 
 /* That the signature is over the digest of `body`, as the client computes it. */
-static void check_signature(uint16_t bytes)
+static void check_signature_of(uint32_t type, uint16_t bytes)
 {
 	unsigned char digest[32], sig[64], secret[32];
 	uint8_t recid;
 
 	memset(secret, 0x2a, sizeof secret);
-	cr_assert_eq(sr_order_decode(&order, SR_TYPE_HYPERLIQUID, body, bytes, &env), 0);
+	cr_assert_eq(sr_order_decode(&order, type, body, bytes, &env), 0);
 	cr_assert_eq(sr_order_digest(digest, &order, &env), 0);
 	cr_assert_eq(sr_ecdsa_sign(rig.curve, sig, &recid, digest, secret, NULL), 0);
 	cr_assert_arr_eq(rig_sig(reply), sig, 64);
 	cr_assert(reply[SR_CMP_BODY + SR_REP_RECID] == recid &&
 		  reply[SR_CMP_BODY + SR_REP_SIGKIND] == SR_SIG_ECDSA);
+}
+
+static void check_signature(uint16_t bytes)
+{
+	check_signature_of(SR_TYPE_HYPERLIQUID, bytes);
 }
 
 Test(core_typed, order_is_signed_with_its_venues_digest)
@@ -308,4 +314,96 @@ Test(core_typed, another_manifest_gives_no_tokens)
 	rig_record(record, RIG_SLOT, 0, 8, SR_TYPE_HYPERLIQUID, body, make_order(100 * E8, 0));
 	give_to(other_session, 0);
 	expect(SR_DENIED, SR_POLICY_KEY_RATE);
+}
+
+/* ---- types of EIP-712 that the manifest registers ---- */
+
+#define NADO(id, name)                                                                          \
+	"{ \"id\": " id ", \"kind\": \"order\", \"network\": \"mainnet\", \"type\": \"Order(bytes32 "  \
+	"sender,int128 priceX18,int128 amount,uint64 expiration,uint64 nonce,uint128 appendix)\"," \
+	"  \"domain\": { \"name\": \"" name "\", \"version\": \"0.0.1\", \"chain_id\": 1,\n"           \
+	"    \"contract\": \"body\" }, \"nonce_kind\": \"time_ms\",\n"                              \
+	"  \"roles\": { \"price\": \"priceX18\", \"size\": \"amount\", \"nonce\": \"nonce\",\n"          \
+	"    \"expiry\": \"expiration\", \"account\": \"sender\" },\n"                               \
+	"  \"price_decimals\": 18, \"size_decimals\": 18 }"
+#define ZEROS_20 "0000000000000000000000000000000000000000"
+#define SCHEMA_MANIFEST(schemas, listed)                                                         \
+	"{ \"sigring_manifest\": 1, \"version\": 2, \"schemas\": [ " schemas " ], \"keys\": [\n"        \
+	"{ \"id\": 8, \"nonce\": \"rfc6979\", \"unsealed_uids\": [1000],\n"                          \
+	"  \"permit\": [\"typed_data/order\"], \"policy\": { \"networks\": [\"mainnet\"],\n"         \
+	"    \"schemas\": [" listed "], \"chain_ids\": [1],\n"                                       \
+	"    \"contracts\": [\"0x" ZEROS_20 "\"],\n"                                               \
+	"    \"accounts\": [\"0x" ZEROS_20 "000000000000000000000000\"],\n"                         \
+	"    \"assets\": [ { \"id\": 0, \"size_max\": \"10\", \"price_min\": \"90\",\n"               \
+	"      \"price_max\": \"110\", \"notional_max\": \"1000\" } ],\n"                            \
+	"    \"reduce_only\": false, \"expiry_max_ms\": 60000, \"venue_nonce\": \"given\",\n"         \
+	"    \"rate\": { \"key_per_s\": 9, \"key_burst\": 9, \"session_per_s\": 9,\n"                 \
+	"      \"session_burst\": 9 },\n"                                                           \
+	"    \"window\": { \"seconds\": 1, \"notional_max\": \"100000\" },\n"                         \
+	"    \"unexpired_notional_max\": \"100000\", \"lease\": false } } ] }"
+
+/* Sells 1 at @price, of the product whose contract is zero. */
+static uint16_t make_typed(uint32_t schema, uint64_t price)
+{
+	static const unsigned char zeros[32];
+	struct sr_out out = sr_out_over(body, sizeof body);
+	int bytes;
+
+	sr_typed_begin(&out, schema, zeros, 0);
+	sr_typed_fixed(&out, zeros, 32);
+	sr_typed_int(&out, 128, (sr_i128)price * 1000000000000000000);
+	sr_typed_int(&out, 128, -(sr_i128)1000000000000000000);
+	sr_typed_uint(&out, 64, now_ms / 1000 + 10);
+	sr_typed_uint(&out, 128, 0);
+	bytes = sr_typed_end(&out);
+	cr_assert_gt(bytes, 0);
+	return (uint16_t)bytes;
+}
+
+static void schemas_in_force(const char *json)
+{
+	come_into_force(json);
+	at_ms(300000); /* another key's policy begins as after a start */
+}
+
+Test(core_typed, type_of_the_manifest_is_judged_and_signed)
+{
+	static struct sr_manifest own;
+	struct sr_schema_set set = { own.schemas, 1 };
+	const char *json = SCHEMA_MANIFEST(NADO("5", "Nado"), "5");
+	struct sr_reason why;
+	uint16_t bytes;
+
+	cr_assert_eq(sr_manifest_parse(&own, json, strlen(json), &why), 0);
+	env.schemas = &set;
+	give(8, SR_TYPE_TYPED_DATA, make_typed(5, 100));
+	expect(SR_DENIED, SR_POLICY_TYPE_NOT_PERMITTED);
+	schemas_in_force(json);
+	bytes = make_typed(5, 100);
+	give(8, SR_TYPE_TYPED_DATA, bytes);
+	expect(SR_OK, SR_POLICY_NONE);
+	cr_assert_eq(venue_nonce(), now_ms);
+	sr_put64(body + SR_ORDER_NONCE, venue_nonce());
+	check_signature_of(SR_TYPE_TYPED_DATA, bytes);
+	give(8, SR_TYPE_TYPED_DATA, make_typed(5, 111));
+	expect(SR_DENIED, SR_POLICY_PRICE_BAND);
+	give(8, SR_TYPE_TYPED_DATA, make_typed(6, 100));
+	expect(SR_BAD_REQUEST, SR_POLICY_NONE);
+	/* With its schema goes what it could sign. */
+	come_into_force(SCHEMA_MANIFEST("", ""));
+	give(8, SR_TYPE_TYPED_DATA, make_typed(5, 100));
+	expect(SR_BAD_REQUEST, SR_POLICY_NONE);
+}
+
+/* A permission for orders of one type is none for another's. */
+Test(core_typed, key_signs_the_types_that_its_policy_lists)
+{
+	schemas_in_force(SCHEMA_MANIFEST(NADO("5", "Nado") "," NADO("6", "Odan"), "6"));
+	give(8, SR_TYPE_TYPED_DATA, make_typed(6, 100));
+	expect(SR_OK, SR_POLICY_NONE);
+	give(8, SR_TYPE_TYPED_DATA, make_typed(5, 100));
+	expect(SR_DENIED, SR_POLICY_ACTION);
+	come_into_force(SCHEMA_MANIFEST(NADO("5", "Nado"), ""));
+	give(8, SR_TYPE_TYPED_DATA, make_typed(5, 100));
+	expect(SR_DENIED, SR_POLICY_ACTION);
 }

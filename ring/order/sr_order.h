@@ -126,6 +126,7 @@ struct sr_order_view {
 	uint8_t action;         /* the venue's own number */
 	bool testnet;
 	uint8_t nonce_kind;     /* enum sr_nonce_kind */
+	uint32_t schema;        /* of typed data: its id in the manifest */
 	uint64_t nonce;
 	uint64_t expiry_ms;     /* wall clock; 0 when the signature holds for good */
 	uint64_t expiry_block;  /* or a height */

@@ -300,7 +300,8 @@ static bool has_one_place(const struct sr_schema *schema, unsigned int at)
 
 static int roles_compile(struct compiler *c, const struct sr_schema_source *source)
 {
-	static const unsigned int party = KIND(ADDRESS) | KIND(FIXED) | KIND(UINT) | KIND(BYTES);
+	static const unsigned int party = KIND(ADDRESS) | KIND(FIXED) | KIND(UINT) | KIND(BYTES) |
+					  KIND(STRING);
 	static const unsigned int kinds[SR_ROLES] = {
 		[SR_ROLE_ASSET] = KIND(UINT) | KIND(ADDRESS) | KIND(FIXED),
 		[SR_ROLE_SIDE] = KIND(BOOL) | KIND(UINT) | KIND(STRING),
@@ -312,6 +313,8 @@ static int roles_compile(struct compiler *c, const struct sr_schema_source *sour
 		[SR_ROLE_DESTINATION] = party,
 		[SR_ROLE_FEE_TO] = party,
 		[SR_ROLE_FEE] = KIND(UINT),
+		[SR_ROLE_VALUE] = KIND(UINT) | KIND(STRING),
+		[SR_ROLE_NETWORK] = KIND(STRING),
 	};
 	struct sr_schema *schema = c->schema;
 
@@ -330,6 +333,11 @@ static int roles_compile(struct compiler *c, const struct sr_schema_source *sour
 		}
 		schema->roles[role] = (int8_t)at;
 	}
+	/* Its value is the head's: nothing else could be read from the message. */
+	for (unsigned int role = 0; role < SR_ROLES; role++)
+		if (role != SR_ROLE_NONCE && schema->roles[role] >= 0 &&
+		    schema->roles[role] == schema->roles[SR_ROLE_NONCE])
+			return fail(c, "the member that is the nonce has another role");
 	return 0;
 }
 
@@ -343,6 +351,7 @@ static int domain_compile(struct compiler *c, const struct sr_schema_source *sou
 		if (!source->separator || source->contract_in_body)
 			return fail(c, "a domain or its separator is missing");
 		memcpy(schema->separator, source->separator, SR_WORD_BYTES);
+		schema->by_separator = true;
 	} else {
 		if (!domain->name && !domain->version && domain->no_chain_id &&
 		    !domain->contract && !domain->salt)
@@ -415,6 +424,7 @@ int sr_schema_compile(struct sr_schema *schema, const struct sr_schema_source *s
 	schema->nonce_kind = (uint8_t)source->nonce_kind;
 	schema->price_decimals = source->price_decimals;
 	schema->size_decimals = source->size_decimals;
+	schema->value_decimals = source->value_decimals;
 	schema->expiry_per_s = source->expiry_per_s ? source->expiry_per_s : 1;
 	schema->expiry_mask = source->expiry_mask ? source->expiry_mask : UINT64_MAX;
 	ret = compile(&c, source);
@@ -431,6 +441,7 @@ const char *sr_role_name(enum sr_role role)
 		[SR_ROLE_NONCE] = "nonce",	   [SR_ROLE_EXPIRY] = "expiry",
 		[SR_ROLE_ACCOUNT] = "account",	   [SR_ROLE_DESTINATION] = "destination",
 		[SR_ROLE_FEE_TO] = "fee_to",	   [SR_ROLE_FEE] = "fee",
+		[SR_ROLE_VALUE] = "value",	   [SR_ROLE_NETWORK] = "network",
 	};
 
 	return role < SR_ROLES ? names[role] : "unassigned role";

@@ -24,7 +24,6 @@
 #define SR_SCHEMA_NAME_BYTES 64u
 #define SR_SCHEMA_TYPE_BYTES 2048u
 #define SR_SCHEMA_ARRAY_MAX 128u
-#define SR_SCHEMAS_MAX 64u
 
 enum sr_member_kind {
 	SR_MEMBER_UINT,
@@ -46,10 +45,12 @@ enum sr_role {
 	SR_ROLE_SIZE,        /* the same; without a side, negative sells */
 	SR_ROLE_NONCE,       /* uint; its value is the head's, and is not in the data */
 	SR_ROLE_EXPIRY,      /* uint */
-	SR_ROLE_ACCOUNT,     /* bytes of up to 64, address, uint */
+	SR_ROLE_ACCOUNT,     /* bytes or string of up to 64, address, uint; "0x..." is bytes */
 	SR_ROLE_DESTINATION, /* the same */
 	SR_ROLE_FEE_TO,      /* the same */
 	SR_ROLE_FEE,         /* uint, below 2^64 */
+	SR_ROLE_VALUE,       /* that is moved: uint, or a decimal string */
+	SR_ROLE_NETWORK,     /* string: "Mainnet", or "Testnet", as the schema says */
 	SR_ROLES,
 };
 
@@ -81,9 +82,11 @@ struct sr_schema {
 	uint8_t nonce_kind; /* enum sr_nonce_kind */
 	int8_t price_decimals;
 	int8_t size_decimals;
+	int8_t value_decimals; /* of a uint */
 	uint32_t expiry_per_s; /* 1, 1000, 1000000000 */
 	uint64_t expiry_mask;  /* bits of the member that are time */
 	uint64_t chain_id;
+	bool by_separator; /* of the domain nothing else is known */
 	bool has_contract;
 	unsigned char contract[SR_ADDRESS_BYTES];
 	unsigned char separator[SR_WORD_BYTES];
@@ -117,6 +120,7 @@ struct sr_schema_source {
 	bool side_inverted;              /* true, or 0, sells */
 	int8_t price_decimals;           /* or SR_DECIMALS_BY_ASSET */
 	int8_t size_decimals;
+	int8_t value_decimals;
 	uint32_t expiry_per_s;           /* 0: 1 */
 	uint64_t expiry_mask;            /* 0: all */
 };

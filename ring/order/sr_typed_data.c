@@ -2,6 +2,7 @@
 #include "sr_typed_data.h"
 
 #include "sr_eip712.h"
+#include "sr_schema_set.h"
 #include "sr_typed_walk.h"
 #include "sr_venue.h"
 
@@ -95,21 +96,6 @@ static struct sr_typed_walk walk_over(const struct sr_schema *schema, const unsi
 	};
 }
 
-static void separator_make(unsigned char separator[SR_WORD_BYTES], const struct sr_schema *schema,
-			   const unsigned char *body)
-{
-	unsigned char words[sizeof schema->domain];
-	struct sr_out out = sr_out_over(words, sizeof words);
-
-	if (!schema->contract_in_body) {
-		memcpy(separator, schema->separator, SR_WORD_BYTES);
-		return;
-	}
-	sr_out_bytes(&out, schema->domain, (size_t)schema->domain_words * SR_WORD_BYTES);
-	sr_word_address(&out, body + SR_TYPED_CONTRACT);
-	sr_struct_hash(separator, &out);
-}
-
 /* A number of up to 32 bytes; false when it is not below 2^127. @minus: NULL if unsigned. */
 static bool magnitude(sr_u128 *v, const struct sr_typed_value *value, bool *minus)
 {
@@ -200,15 +186,79 @@ static bool leg_get(struct sr_order_leg *leg, const struct sr_schema *schema,
 			    leg->size_decimals);
 }
 
+static int digit(unsigned char c)
+{
+	unsigned char low = c | 0x20;
+
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* "0x" and pairs of digits in any case. */
+static bool unhex(struct sr_party *party, const struct sr_typed_value *value)
+{
+	if (value->bytes < 4 || value->bytes % 2 || memcmp(value->at, "0x", 2) != 0)
+		return false;
+	for (uint32_t i = 2; i < value->bytes; i += 2) {
+		int high = digit(value->at[i]), low = digit(value->at[i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		party->data[i / 2 - 1] = (unsigned char)(high << 4 | low);
+	}
+	party->bytes = (uint8_t)(value->bytes / 2 - 1);
+	return true;
+}
+
 static bool party_get(struct sr_party *party, const struct sr_schema *schema, enum sr_role role,
 		      const struct sr_typed_value *roles)
 {
+	const struct sr_typed_value *value = &roles[role];
+
 	if (schema->roles[role] < 0)
 		return true;
-	if (roles[role].bytes > SR_PARTY_BYTES)
+	if (value->bytes > SR_PARTY_BYTES)
 		return false;
-	sr_party_set(party, roles[role].at, roles[role].bytes);
+	/* An address in text is the same in either case, and the same as its bytes. */
+	if (schema->members[schema->roles[role]].kind == SR_MEMBER_STRING &&
+	    unhex(party, value))
+		return true;
+	sr_party_set(party, value->at, value->bytes);
 	return true;
+}
+
+/* A value that is not seen would have no limit. */
+static bool value_get(struct sr_order_view *view, const struct sr_schema *schema,
+		      const struct sr_typed_value *roles)
+{
+	const struct sr_typed_value *value = &roles[SR_ROLE_VALUE];
+	sr_u128 number;
+
+	if (schema->roles[SR_ROLE_VALUE] < 0)
+		return true;
+	if (schema->members[schema->roles[SR_ROLE_VALUE]].kind == SR_MEMBER_STRING)
+		return !sr_decimal_parse(&view->value, (const char *)value->at, value->bytes,
+					 SR_NOTIONAL_DECIMALS);
+	return magnitude(&number, value, NULL) &&
+	       !sr_notional(&view->value, number, schema->value_decimals, 1, 0);
+}
+
+/* What the message says of its network is what the operators have said of the schema. */
+static bool network_right(const struct sr_schema *schema, const struct sr_typed_value *roles)
+{
+	const struct sr_typed_value *value = &roles[SR_ROLE_NETWORK];
+
+	return schema->roles[SR_ROLE_NETWORK] < 0 ||
+	       (value->bytes == 7 &&
+		!memcmp(value->at, schema->testnet ? "Testnet" : "Mainnet", 7));
+}
+
+static bool has_leg(const struct sr_schema *schema)
+{
+	return schema->contract_in_body || schema->roles[SR_ROLE_ASSET] >= 0 ||
+	       schema->roles[SR_ROLE_SIDE] >= 0 || schema->roles[SR_ROLE_PRICE] >= 0 ||
+	       schema->roles[SR_ROLE_SIZE] >= 0;
 }
 
 static bool expiry_get(struct sr_order_view *view, const struct sr_schema *schema,
@@ -231,6 +281,7 @@ static int view_fill(struct sr_order_view *view, const struct sr_schema *schema,
 		     const struct sr_typed_value *roles)
 {
 	view->kind = schema->kind;
+	view->schema = schema->id;
 	view->testnet = schema->testnet;
 	view->chain_id = schema->chain_id;
 	view->nonce_kind = schema->roles[SR_ROLE_NONCE] >= 0 ? schema->nonce_kind : SR_NONCE_NONE;
@@ -239,24 +290,17 @@ static int view_fill(struct sr_order_view *view, const struct sr_schema *schema,
 	if (!party_get(&view->account, schema, SR_ROLE_ACCOUNT, roles) ||
 	    !party_get(&view->destination, schema, SR_ROLE_DESTINATION, roles) ||
 	    !party_get(&view->fee_to, schema, SR_ROLE_FEE_TO, roles) ||
+	    !value_get(view, schema, roles) || !network_right(schema, roles) ||
 	    !expiry_get(view, schema, roles) || !leg_get(&view->legs[0], schema, roles))
 		return -EINVAL;
-	view->leg_count = 1;
+	view->leg_count = has_leg(schema);
 	return 0;
-}
-
-static const struct sr_schema *schema_find(const struct sr_schema_set *set, uint32_t id)
-{
-	for (uint32_t i = 0; set && i < set->count; i++)
-		if (set->schemas[i].id == id)
-			return &set->schemas[i];
-	return NULL;
 }
 
 static int decode(struct sr_order_view *view, const unsigned char *body,
 		  const struct sr_order_env *env)
 {
-	const struct sr_schema *schema = schema_find(env->schemas,
+	const struct sr_schema *schema = sr_schema_find(env->schemas,
 						     sr_get32(body + SR_TYPED_SCHEMA));
 	unsigned char separator[SR_WORD_BYTES];
 	struct sr_typed_walk walk;
@@ -272,7 +316,7 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 	if (sr_typed_walk(&walk, NULL))
 		return -EINVAL;
 	if (schema->contract_in_body) {
-		separator_make(separator, schema, body);
+		sr_schema_separator(separator, schema, body + SR_TYPED_CONTRACT);
 		if (sr_venue_claims(separator))
 			return -EPERM;
 		sr_party_set(&view->contract, body + SR_TYPED_CONTRACT, SR_ADDRESS_BYTES);
@@ -282,15 +326,15 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 	if (view_fill(view, schema, walk.roles))
 		return -EINVAL;
 	/* Vertex and its kin: the contract is the product. */
-	if (schema->contract_in_body && schema->roles[SR_ROLE_ASSET] < 0)
-		view->legs[0].asset = sr_asset_bytes(body + SR_TYPED_CONTRACT, SR_ADDRESS_BYTES);
+	if (view->contract.bytes && schema->roles[SR_ROLE_ASSET] < 0)
+		view->legs[0].asset = sr_asset_bytes(view->contract.data, SR_ADDRESS_BYTES);
 	return 0;
 }
 
 static int digest_make(unsigned char digest[SR_DIGEST_BYTES], const struct sr_order *order,
 		       struct sr_order_env *env)
 {
-	const struct sr_schema *schema = schema_find(env->schemas,
+	const struct sr_schema *schema = sr_schema_find(env->schemas,
 						     sr_get32(order->body + SR_TYPED_SCHEMA));
 	unsigned char separator[SR_WORD_BYTES], hash[SR_WORD_BYTES];
 	struct sr_typed_walk walk;
@@ -301,7 +345,7 @@ static int digest_make(unsigned char digest[SR_DIGEST_BYTES], const struct sr_or
 	walk.words = env->work;
 	if (sr_typed_walk(&walk, hash))
 		return -EIO;
-	separator_make(separator, schema, order->body);
+	sr_schema_separator(separator, schema, order->body + SR_TYPED_CONTRACT);
 	sr_eip712_digest(digest, separator, hash);
 	return 0;
 }
@@ -322,7 +366,7 @@ static void signature_put(struct sr_out *out, const struct sr_order *order,
 static void render(struct sr_out *out, const struct sr_order *order,
 		   const struct sr_order_signature *signature, struct sr_order_env *env)
 {
-	const struct sr_schema *schema = schema_find(env->schemas,
+	const struct sr_schema *schema = sr_schema_find(env->schemas,
 						     sr_get32(order->body + SR_TYPED_SCHEMA));
 	struct sr_typed_walk walk;
 
