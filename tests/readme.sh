@@ -249,6 +249,32 @@ check "each field of the status is in $OPS" \
 	for name in $names; do
 		grep -q "^| \`$name\`" "$OPS" || echo "$name"
 	done)"
+# ---- lessons ----
+
+LESSONS=tests/vectors/lessons.txt
+check "each lesson of $LESSONS has its test" \
+	"$(sed -n 's/^\t\([a-z]*\/[a-z0-9_]*\.c\) \([a-z0-9_/]*\)$/\1 \2/p' $LESSONS |
+		while read -r file name; do
+			case $file in
+			tests/test_*) line="^Test(${name%%/*}, ${name#*/}[,)]" ;;
+			tests/mp_*) line="ROW($name)" ;;
+			*) line="\"$name\"" ;;
+			esac
+			grep -q "$line" "$file" || echo "$file has no $name"
+		done
+	[ "$(grep -c '^	[a-z]*/[a-z0-9_]*\.c ' $LESSONS)" -eq "$(grep -c '^[^#	]' $LESSONS)" ] ||
+		echo "not every report has a test")"
+BUGS=../shared/vectors/BUGS.txt
+if [ -e $BUGS ]; then
+	check "each report of $BUGS is among them" \
+		"$(sed -n 's,^https://\(github\.com/\)\{0\,1\}\([^ ]*\).*,\2,p' $BUGS |
+			while read -r report; do
+				grep -qxF "$report" $LESSONS || echo "$report"
+			done)"
+else
+	echo "skip reports that $LESSONS lacks: the collection is not here"
+fi
+
 check "each page and file that the docs name is there" \
 	"$(grep -ohE '`(docs|tests|examples|bench|ring|signer|host_agent|enclave_shim)/[a-zA-Z0-9_./-]*`' \
 		README.md CONTRIBUTING.md docs/*.md | tr -d '`' | sort -u |

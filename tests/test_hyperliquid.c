@@ -10,6 +10,7 @@
 #include "sr_hl_action.h"
 #include "sr_hyperliquid.h"
 #include "sr_template.h"
+#include "sr_verify.h"
 
 #define ACTIONS 49u
 #define TYPED_MIN 38u
@@ -855,4 +856,59 @@ Test(hyperliquid, lesson_keys_of_a_trigger_are_in_order)
 	action_text(order, 10000000000, 10000000000);
 	cr_assert(strstr(rig_text, "\"t\":{\"trigger\":{\"isMarket\":false,\"triggerPx\":\"103\","
 				   "\"tpsl\":\"tp\"}}}"), "%s", rig_text);
+}
+
+/* hyperliquid-python-sdk issue 54: what is hashed and what is posted differ, and then each
+ * signature recovers to another address. By a verifier that shares nothing with ours. */
+Test(hyperliquid, lesson_every_signature_recovers_to_one_key)
+{
+	unsigned char key[32] = { [31] = 7 }, extra[32] = { 0 }, digest[32], pubkey[33];
+	struct sr_hl_order order = limit_order();
+	struct sr_hl_head head = plain;
+	struct sr_order_signature signature;
+	struct sr_verifier *verifier;
+	unsigned int seen = 0;
+	char v[32];
+
+	cr_assert_eq(sr_verifier_new(&verifier), 0);
+	cr_assert_eq(sr_curve_pubkey(rig_curve, pubkey, NULL, key), 0);
+	for (unsigned int i = 0; i < 32; i++) {
+		head.nonce = 1700000000000 + i / 2;
+		extra[0] = (unsigned char)i;
+		cr_assert_eq(decoded(put(&head, &order)), 0);
+		cr_assert_eq(sr_order_digest(digest, &rig_order, &rig_env), 0);
+		cr_assert_eq(sr_ecdsa_sign(rig_curve, signature.rs, &signature.recid, digest, key,
+					   i % 2 ? extra : NULL), 0);
+		cr_assert_eq(sr_verify_signature(verifier, pubkey, SR_ECDSA_DIGEST, digest,
+						 sizeof digest, signature.rs, signature.recid), 0);
+		cr_assert_gt(sr_order_render(rig_text, sizeof rig_text, &rig_order, &signature,
+					     &rig_env), 0);
+		(void)snprintf(v, sizeof v, "\"v\":%u}", 27u + signature.recid);
+		cr_assert(strstr(rig_text, v), "%s in %s", v, rig_text);
+		seen |= 1u << signature.recid;
+	}
+	cr_assert_eq(seen, 3, "both recovery ids");
+	sr_verifier_delete(verifier);
+}
+
+/* The venue's own list of common errors: an address with upper case is another text, in
+ * msgpack as in JSON. */
+Test(hyperliquid, lesson_addresses_are_lower_case)
+{
+	static const unsigned char address[20] = { 0xab, 0xcd, [19] = 0xef };
+	static const char text[] = "\"0xabcd0000000000000000000000000000000000ef\"";
+	const struct sr_order_signature signature = { { 0 }, 0 };
+	const struct sr_hl_head head = { .nonce = 1, .vault = address, .builder = address,
+					 .builder_fee = 1 };
+	struct sr_hl_order order = limit_order();
+	struct sr_out out = sr_out_over(rig_text, sizeof rig_text);
+	const char *at;
+
+	cr_assert_eq(decoded(put(&head, &order)), 0);
+	sr_hl_action_put(&out, rig_body, false);
+	cr_assert_not_null(memmem(rig_text, out.used, text + 1, 42), "the builder in msgpack");
+	cr_assert_gt(sr_order_render(rig_text, sizeof rig_text - 1, &rig_order, &signature,
+				     &rig_env), 0);
+	at = strstr(rig_text, text);
+	cr_assert(at && strstr(at + 1, text), "builder and vault in %s", rig_text);
 }
