@@ -536,9 +536,11 @@ static inline void sr_bench_print_row(const struct sr_bench_row *row)
 		(void)printf("  %-52s  not here: %s\n", row->text, row->missing);
 	else if (row->unit == SR_BENCH_NS)
 		(void)printf("  %-52s %9.0f ns  (%.0f .. %.0f)\n", row->text, mid, low, high);
-	else
+	else if (mid >= 1e6)
 		(void)printf("  %-52s %9.3f M/s (%.3f .. %.3f)\n", row->text, mid / 1e6, low / 1e6,
 			     high / 1e6);
+	else
+		(void)printf("  %-52s %9.0f /s  (%.0f .. %.0f)\n", row->text, mid, low, high);
 }
 
 static inline void sr_bench_print_ratio(const struct sr_bench_ratio *r)
