@@ -8,6 +8,7 @@
 #include "sr_order.h"
 #include "sr_orders.h"
 #include "sr_type.h"
+#include "sr_venue.h"
 #include "sr_verify.h"
 
 #define BODY_MAX 336u
