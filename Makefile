@@ -71,7 +71,7 @@ SHIM    := sr_getrandom sr_hazard sr_heap sr_porter sr_porter_loop sr_post sr_re
 SERVE   := sr_confine sr_serve sr_serve_main
 GROUND_enclave := sr_ground_enclave sr_nsm sr_nsm_message
 GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile
-CTL     := sr_account sr_ctl_attest sr_ctl_file sr_ctl_key sr_ctl_session sr_ctl_vault sr_ctl_manifest sr_ctl_operator \
+CTL     := sr_account sr_eif sr_ctl_attest sr_ctl_pcrs sr_ctl_file sr_ctl_key sr_ctl_session sr_ctl_vault sr_ctl_manifest sr_ctl_operator \
            sr_ctl_policy sr_ctl_status sr_ctl_vault_key sr_ctl_vault_say sr_pairfile_operator
 REPLAY  := sr_verify sr_orders sr_histogram sr_desk sr_node sr_offline $(call glob,bench,sr_line_*) $(call glob,bench,sr_replay_*)
 LOAD    := $(call glob,bench,sr_load_*)
@@ -193,7 +193,7 @@ $(eval $(call folder_rule,tests,$(I_tests)))
 CLANG_MAJOR = $(shell clang -dumpversion 2>/dev/null | cut -d. -f1)
 PACKAGES_run  := gcc libc6-dev pkg-config libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev libcbor-dev
 PACKAGES_test := $(PACKAGES_run) g++ clang libcriterion-dev valgrind spin binutils binutils-aarch64-linux-gnu \
-                 mandoc util-linux
+                 mandoc util-linux python3 openssl
 need = @PACKAGES="$(1)" NO_INSTALL="$(NO_INSTALL)" tests/packages.sh
 
 .PHONY: run test packages-run packages-tools packages-test
@@ -212,7 +212,7 @@ RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
 	$(Q)rm -rf build/logs && mkdir -p build/logs
 	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) --no-print-directory $$t || exit 1; done
-	$(Q)for t in headercheck layers disasm check mp test-vsock ct model asan fuzz-short tsan readme selftest aarch64; do \
+	$(Q)for t in headercheck layers disasm check mp test-vsock ct model asan fuzz-short tsan readme selftest image aarch64; do \
 		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
 	awk '{p+=$$1; f+=$$2; s+=$$3} END {printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f>0}' build/logs/total
 
@@ -221,7 +221,7 @@ RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
 .PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign load dudect soak fuzz headercheck \
-        layers disasm readme selftest aarch64 tidy cov install uninstall clean help
+        layers disasm readme selftest image aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
 bench-programs: $(BENCH)
@@ -259,6 +259,8 @@ readme: all ## README's snippet, man pages, option lists
 	$(Q)$(RUN_A) "readme=BUILD=$(B) tests/readme.sh"
 selftest: all bench-programs ## the benchmarks' own arithmetic
 	$(Q)$(RUN_A) "bench-selftest=tests/bench_selftest.sh $(B)"
+image: $(B)/sigringctl $(STATIC) ## an enclave image: the same twice, nothing in it that need not be, measured twice
+	$(Q)$(RUN_A) "image=python3 tests/image.py $(B)"
 aarch64: ## cross-build, and run under qemu-user what can run there
 	$(Q)$(RUN_A) "aarch64=NO_INSTALL=$(NO_INSTALL) tests/aarch64.sh"
 bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing

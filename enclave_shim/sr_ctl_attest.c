@@ -11,6 +11,7 @@
 
 #include "sr_attest.h"
 #include "sr_ctl_file.h"
+#include "sr_ctl_pcrs.h"
 
 enum { EXIT_GOOD = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
@@ -61,7 +62,9 @@ static int usage(FILE *to, int code)
 {
 	fprintf(to, "usage: sigringctl attest verify FILE [options]\n"
 		    "        print the attestation document in FILE, whether it is valid, and\n"
-		    "        whether a session would be opened on it\n");
+		    "        whether a session would be opened on it\n"
+		    "       sigringctl attest pcrs FILE.eif\n"
+		    "        measure an enclave image; prints the `image` line of a trust file\n");
 	for (size_t i = 0; i < KNOWN; i++)
 		fprintf(to, "  --%-10s %-9s %s\n", known[i].name, known[i].argument, known[i].help);
 	fprintf(to, "A nonce, key or user data that are not given have to be there but are not\n"
@@ -489,5 +492,7 @@ int sr_ctl_attest(int argc, char **argv)
 		return usage(stdout, EXIT_GOOD);
 	if (argc >= 2 && !strcmp(argv[1], "verify"))
 		return run_verify(argc - 1, argv + 1);
+	if (argc == 3 && !strcmp(argv[1], "pcrs"))
+		return sr_ctl_pcrs(argv[2]);
 	return usage(stderr, EXIT_USAGE);
 }
