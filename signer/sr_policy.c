@@ -54,7 +54,7 @@ static void ring_add(struct sr_policy_ring *ring, uint64_t span, uint64_t amount
 		span = ring->oldest;
 	if (span > last)
 		span = last;
-	/* Limits are checked before: only a seed or a cold start can come near the end. */
+	/* Limits are checked before: only a seed can come near the end. */
 	if (amount > UINT64_MAX - ring->total)
 		amount = UINT64_MAX - ring->total;
 	ring->total += amount;
@@ -69,9 +69,14 @@ static void ring_restart(struct sr_policy_ring *ring, uint64_t oldest, uint64_t 
 	ring_add(ring, span, amount);
 }
 
+static uint64_t window_ns(const struct sr_policy_rules *rules)
+{
+	return (uint64_t)rules->window_s * 1000000000u;
+}
+
 static uint64_t window_span_ns(const struct sr_policy_rules *rules)
 {
-	return ((uint64_t)rules->window_s * 1000000000u + SR_POLICY_SPANS - 1) / SR_POLICY_SPANS;
+	return (window_ns(rules) + SR_POLICY_SPANS - 1) / SR_POLICY_SPANS;
 }
 
 /* The span that is now. Those of the window: it and SR_POLICY_SPANS before it, so that
@@ -175,9 +180,11 @@ static void begin(struct sr_policy_book *book, uint32_t index)
 	if (rules->key_per_s)
 		state->full_ns = bucket_after(book->now_ns, 0, rules->key_per_s, rules->key_burst);
 	ring_restart(&state->window, window_now(book, rules) - SR_POLICY_SPANS,
-		     window_now(book, rules), rules->window_notional_max);
-	ring_restart(&state->unexpired, expiry_oldest(book, rules), expiry_last(book, rules),
-		     rules->unexpired_notional_max);
+		     window_now(book, rules), 0);
+	ring_restart(&state->unexpired, expiry_oldest(book, rules), expiry_last(book, rules), 0);
+	state->window_known_ns = book->now_ns + window_ns(rules);
+	if (expiry_bounded(rules))
+		state->unexpired_known_ms = book->unix_ms + rules->expiry_ms_max;
 	state->nonce = book->unix_ms + SR_POLICY_LEAD_MS_MAX;
 	if (state->nonce < book->nonce_floor)
 		state->nonce = book->nonce_floor;
@@ -201,6 +208,33 @@ void sr_policy_time(struct sr_policy_book *book, uint64_t now_ns, uint64_t unix_
 		begin_all(book);
 }
 
+/* What was signed before the old window began has been forgotten, and a longer one wants
+ * to know it. A shorter one knows no more than before. */
+static void carry_window(struct sr_policy_book *book, struct sr_policy_state *state,
+			 const struct sr_policy_rules *before, const struct sr_policy_rules *rules)
+{
+	if (rules->window_s <= before->window_s)
+		return;
+	if (state->window_known_ns < book->now_ns)
+		state->window_known_ns = book->now_ns;
+	state->window_known_ns += window_ns(rules) - window_ns(before);
+}
+
+/* Of what was signed under a bound each order is known; before the start, and without a
+ * bound, none. */
+static void carry_unexpired(struct sr_policy_book *book, struct sr_policy_state *state,
+			    const struct sr_policy_rules *before,
+			    const struct sr_policy_rules *rules)
+{
+	if (!expiry_bounded(rules))
+		return;
+	if (!expiry_bounded(before))
+		state->unexpired_known_ms = book->unix_ms + rules->expiry_ms_max;
+	else if (state->unexpired_known_ms > book->unix_ms &&
+		 rules->expiry_ms_max > before->expiry_ms_max)
+		state->unexpired_known_ms += rules->expiry_ms_max - before->expiry_ms_max;
+}
+
 /* Spans of another length: what counts in the old ones counts as if signed just now. */
 static void carry_state(struct sr_policy_book *book, uint32_t index, uint32_t index_before)
 {
@@ -211,6 +245,8 @@ static void carry_state(struct sr_policy_book *book, uint32_t index, uint32_t in
 	uint64_t most = 0;
 
 	*now = *state;
+	carry_window(book, now, before, rules);
+	carry_unexpired(book, now, before, rules);
 	if (rules->window_s != before->window_s)
 		ring_restart(&now->window, window_now(book, rules) - SR_POLICY_SPANS,
 			     window_now(book, rules), state->window.total);
@@ -269,6 +305,8 @@ void sr_policy_seed(struct sr_policy_book *book, uint32_t index, uint64_t window
 	struct sr_policy_state *state = &book->states[index];
 
 	state->full_ns = 0;
+	state->window_known_ns = 0;
+	state->unexpired_known_ms = 0;
 	ring_restart(&state->window, window_now(book, rules) - SR_POLICY_SPANS,
 		     window_now(book, rules), window);
 	ring_restart(&state->unexpired, expiry_oldest(book, rules), expiry_last(book, rules),

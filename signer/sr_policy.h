@@ -10,8 +10,8 @@
  * Time is what the signer's own thread was told (sr_policy_time()): monotonic for rates
  * and windows, the wall clock for nonces and expiries, and never the agent's. After a
  * start nobody knows what the boot before has signed. So a bucket begins empty, a window
- * full and what is not expired at its limit, until so much time has passed, or operators
- * say what is true (sr_policy_seed()).
+ * counts as full and what is not expired as at its limit, until so much time has passed,
+ * or operators say what is true (sr_policy_seed()).
  *
  * State is spent by sr_policy_spend() and by nothing else: a denial costs nothing.
  *
@@ -123,6 +123,8 @@ struct sr_policy_state {
 	bool begun;
 	uint64_t full_ns;      /* when its bucket will be full again */
 	uint64_t nonce;        /* the highest time-stamp nonce; never lower again */
+	uint64_t window_known_ns;    /* until then more may have been signed than we know */
+	uint64_t unexpired_known_ms; /* the same, of what has not expired */
 	struct sr_policy_ring window;    /* notional, by when it was signed */
 	struct sr_policy_ring unexpired; /* notional, by when it expires */
 };
@@ -184,8 +186,9 @@ void sr_policy_time(struct sr_policy_book *book, uint64_t now_ns, uint64_t unix_
  * sr_policy_obey - other rules, from now on.
  *
  * @table: copied. A key that had rules before goes on with its state; where the length
- *         of a window has changed, what counts in it counts from now. One that had none
- *         begins as after a start.
+ *         of a window has changed, what counts in it counts from now, and a longer one
+ *         counts as full until all of it is known. One that had none begins as after a
+ *         start.
  */
 void sr_policy_obey(struct sr_policy_book *book, const struct sr_policy_table *table);
 

@@ -322,9 +322,11 @@ static enum sr_policy judge_nonce(struct judging *j)
 
 /* ---- what is used up ---- */
 
-static bool fits(uint64_t used, uint64_t more, uint64_t limit)
+/* @known: all that was used is. */
+static bool fits(bool known, uint64_t used, uint64_t more, uint64_t limit)
 {
-	return limit == SR_POLICY_UNLIMITED || (more <= limit && used <= limit - more);
+	return limit == SR_POLICY_UNLIMITED ||
+	       (known && more <= limit && used <= limit - more);
 }
 
 static enum sr_policy judge_budgets(struct judging *j)
@@ -343,12 +345,14 @@ static enum sr_policy judge_budgets(struct judging *j)
 		return SR_POLICY_NONE;
 
 	if (!j->rules->window_s || !j->rules->window_notional_max ||
-	    !fits(j->state->window.total, v->notional, j->rules->window_notional_max))
+	    !fits(j->book->now_ns >= j->state->window_known_ns, j->state->window.total,
+		  v->notional, j->rules->window_notional_max))
 		return SR_POLICY_WINDOW;
 	if (!is_kind(j, KINDS_TRADE))
 		return SR_POLICY_NONE;
 	if (!j->rules->unexpired_notional_max ||
-	    !fits(j->state->unexpired.total, v->notional, j->rules->unexpired_notional_max))
+	    !fits(j->book->unix_ms >= j->state->unexpired_known_ms, j->state->unexpired.total,
+		  v->notional, j->rules->unexpired_notional_max))
 		return SR_POLICY_EXPOSURE;
 	v->unexpired = v->expiry_ms ? v->notional : 0;
 	return SR_POLICY_NONE;

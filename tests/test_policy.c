@@ -1032,6 +1032,82 @@ Test(policy, cold_start_has_its_exposure_until_all_of_it_has_expired)
 	PASSES();
 }
 
+/* A higher limit knows no more than a lower one of what the boot before has signed. */
+Test(policy, cold_start_is_not_ended_by_another_manifest)
+{
+	start_cold();
+	at_ms(2000);
+	rules->window_notional_max *= 1000;
+	rules->unexpired_notional_max *= 1000;
+	sr_policy_obey(book, &table);
+	make_order();
+	IS(WINDOW);
+	rules->window_s = 6400;
+	sr_policy_obey(book, &table);
+	at_ms(6399999);
+	make_order();
+	IS(WINDOW);
+	at_ms(6400000);
+	make_order();
+	PASSES();
+
+	start_cold();
+	rules->window_notional_max = SR_POLICY_UNLIMITED;
+	sr_policy_obey(book, &table);
+	at_ms(2000);
+	rules->unexpired_notional_max *= 1000;
+	rules->expiry_ms_max = 640000;
+	sr_policy_obey(book, &table);
+	at_ms(639999);
+	make_order();
+	IS(EXPOSURE);
+	at_ms(640000);
+	make_order();
+	PASSES();
+	rules->expiry_ms_max = SR_POLICY_UNLIMITED; /* what is signed now never expires */
+	rules->unexpired_notional_max = SR_POLICY_UNLIMITED;
+	sr_policy_obey(book, &table);
+	PASSES();
+	make_rules();
+	rules->window_notional_max = SR_POLICY_UNLIMITED;
+	sr_policy_obey(book, &table);
+	at_ms(640000 + 63999);
+	make_order();
+	IS(EXPOSURE);
+	at_ms(640000 + 64000);
+	make_order();
+	PASSES();
+}
+
+/* A minute's window has forgotten what an hour's has to know. */
+Test(policy, longer_window_is_full_until_it_is_known)
+{
+	rules->unexpired_notional_max = SR_POLICY_UNLIMITED;
+	obey();
+	make_order();
+	PASSES();
+	spend();
+	at_ms(2000000);
+	make_order();
+	PASSES();
+	rules->window_s = 64000;
+	sr_policy_obey(book, &table);
+	IS(WINDOW);
+	rules->window_s = 640;
+	sr_policy_obey(book, &table);
+	IS(WINDOW); /* and is not known to whom it was given for a moment */
+	sr_policy_seed(book, 0, 0, 0);
+	PASSES();
+	rules->window_s = 64000;
+	sr_policy_obey(book, &table);
+	at_ms(2000000 + 63360000 - 1);
+	make_order();
+	IS(WINDOW);
+	at_ms(2000000 + 63360000);
+	make_order();
+	PASSES();
+}
+
 Test(policy, operators_say_what_was_signed_before)
 {
 	start_cold();
