@@ -47,10 +47,11 @@ I_core    := -Iring/core
 I_session := $(I_core) -Iring/session
 I_order   := $(I_session) -Iring/order
 I_client  := $(I_order) -Iring/client
+I_line    := $(I_order) -Iring/line
 I_signer  := $(I_order) -Isigner
 I_agent   := $(I_core) -Ihost_agent
-I_shim    := $(I_client) -Isigner -Ihost_agent -Ienclave_shim
-I_bench   := $(I_client) -Ibench
+I_shim    := $(I_client) -Iring/line -Isigner -Ihost_agent -Ienclave_shim
+I_bench   := $(I_client) -Iring/line -Ibench
 I_tests   := $(I_shim) -Ibench -Itests
 
 glob     = $(patsubst $(1)/%.c,%,$(wildcard $(1)/$(2).c))
@@ -60,6 +61,7 @@ ATTEST  := sr_cose sr_attest sr_attest_chain sr_setup sr_trust # need libcbor, w
 SESSION := $(filter-out $(ATTEST),$(call in,ring/session))
 ORDER   := $(call in,ring/order) # a venue is a pair of files and a row
 CLIENT  := $(call in,ring/client)
+LINE    := $(call in,ring/line)
 CLEAR   := sr_core_clear # sessions in clear, which the image does without
 SIGNER  := $(filter-out $(CLEAR),$(call in,signer))
 HOST    := sr_config sr_host
@@ -73,7 +75,7 @@ GROUND_enclave := sr_ground_enclave sr_nsm sr_nsm_message
 GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile
 CTL     := sr_account sr_eif sr_ctl_attest sr_ctl_pcrs sr_ctl_file sr_ctl_key sr_ctl_session sr_ctl_vault sr_ctl_manifest sr_ctl_operator \
            sr_ctl_policy sr_ctl_status sr_ctl_vault_key sr_ctl_vault_say sr_pairfile_operator
-REPLAY  := sr_verify sr_orders sr_histogram sr_desk sr_node sr_offline $(call glob,bench,sr_line_*) $(call glob,bench,sr_replay_*)
+REPLAY  := sr_verify sr_histogram sr_offline $(call glob,bench,sr_replay_*)
 LOAD    := $(call glob,bench,sr_load_*)
 
 objects   = $(patsubst %,$(B)/$(1)/%.o,$(2))
@@ -87,7 +89,8 @@ O_host   := $(call objects,host_agent,$(HOST))
 O_agent  := $(O_host) $(call objects,host_agent,$(AGENT))
 O_tune   := $(call objects,host_agent,$(TUNE))
 O_shim   := $(call objects,enclave_shim,$(SHIM))
-O_replay := $(call objects,bench,$(REPLAY))
+O_line   := $(call objects,ring/line,$(LINE))
+O_replay := $(call objects,bench,$(REPLAY)) $(O_line)
 O_load   := $(call objects,bench,$(LOAD))
 O_offline := $(O_sealed) $(call objects,enclave_shim,sr_keyfile)
 
@@ -121,7 +124,7 @@ $(B)/sigring-signer: $(call objects,enclave_shim,sigring_signer $(SERVE) $(GROUN
 $(B)/sigring-signer: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local $(GROUND_host)) $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_order) $(O_core)
-$(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_signer) $(O_attest) $(O_client)
+$(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_line) $(O_signer) $(O_attest) $(O_client)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
 $(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(O_offline) $(B)/libsigring.a
 $(B)/sigring-replay: LIBS := $(L_crypto) -ljansson $(L_client) -lm
@@ -183,6 +186,7 @@ $(eval $(call folder_rule,ring/core,$(I_core)))
 $(eval $(call folder_rule,ring/session,$(I_session)))
 $(eval $(call folder_rule,ring/order,$(I_order)))
 $(eval $(call folder_rule,ring/client,$(I_client)))
+$(eval $(call folder_rule,ring/line,$(I_line)))
 $(eval $(call folder_rule,signer,$(I_signer)))
 $(eval $(call folder_rule,host_agent,$(I_agent)))
 $(eval $(call folder_rule,enclave_shim,$(I_shim)))

@@ -19,7 +19,8 @@ CORE="-Iring/core"
 SESSION="$CORE -Iring/session"
 ORDER="$SESSION -Iring/order"
 CLIENT="$ORDER -Iring/client"
-SHIM="$CLIENT -Isigner -Ihost_agent -Ienclave_shim"
+LINE="$ORDER -Iring/line"
+SHIM="$CLIENT -Iring/line -Isigner -Ihost_agent -Ienclave_shim"
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -85,6 +86,7 @@ layer ring/core $CORE
 layer ring/session $SESSION
 layer ring/order $ORDER
 layer ring/client $CLIENT
+layer ring/line $LINE
 layer signer $ORDER -Isigner
 layer host_agent $CORE -Ihost_agent
 layer enclave_shim $SHIM

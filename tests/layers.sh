@@ -73,23 +73,24 @@ check "ring/order includes only session and core" \
 	"$(quoted ring/order -- ring/core ring/session ring/order)"
 check "ring/client includes only order, session and core" \
 	"$(quoted ring/client -- ring/core ring/session ring/order ring/client)"
+check "ring/line includes only order, session and core" \
+	"$(quoted ring/line -- ring/core ring/session ring/order ring/line)"
 check "signer includes only order, session and core" \
 	"$(quoted signer -- ring/core ring/session ring/order signer)"
 check "host_agent includes only core" "$(quoted host_agent -- ring/core host_agent)"
-check "sigring-replay includes sigring.h and nothing else of the ring" \
+check "sigring-replay includes sigring.h, ring/line and nothing else of the ring" \
 	"$(sed -n 's/^#include "\([^"]*\)".*/\1/p' bench/sigring_replay.c bench/sr_replay*.[ch] |
 		while read -r header; do
-			[ -e "bench/$header" ] || [ "$header" = sigring.h ] || echo "$header"
+			[ -e "bench/$header" ] || [ -e "ring/line/$header" ] ||
+				[ "$header" = sigring.h ] || echo "$header"
 		done)"
-# What converts orders and renders them is the ring's own code, behind sr_desk.h; what signs
-# without a ring is the signer's, behind sr_offline.h.
-check "of sigring-replay only sr_desk, sr_line and sr_node include typed orders, and sr_offline the signer" \
-	"$(quoted bench -- bench ring/client ring/core |
-		grep -E '^bench/(sigring_replay|sr_(replay[a-z_]*|orders|verify|histogram|desk|line[a-z_]*|node|offline))\.' |
+# What converts orders and renders them is behind sr_desk.h; what signs without a ring is
+# the signer's, behind sr_offline.h.
+check "of sigring-replay no file includes typed orders, and sr_offline alone the signer" \
+	"$(quoted bench -- bench ring/line ring/client ring/core |
+		grep -E '^bench/(sigring_replay|sr_(replay[a-z_]*|verify|histogram|offline))\.' |
 		while read -r file _ header; do
 			case $file in
-			bench/sr_desk.* | bench/sr_line* | bench/sr_node.* | bench/sr_orders.c)
-				[ -e "ring/order/$header" ] || echo "$file includes $header" ;;
 			bench/sr_offline.c)
 				[ -e "signer/$header" ] || [ "$header" = sr_keyfile.h ] ||
 					echo "$file includes $header" ;;
@@ -101,6 +102,7 @@ check "host_agent includes no cryptography" \
 	"$(system '(secp256k1|openssl/|sodium|gcrypt|jansson)' host_agent/*.[ch])"
 check "of ring only session includes cryptography, and only OpenSSL's" \
 	"$(system '(secp256k1|openssl/|sodium|gcrypt|jansson)' ring/core/*.[ch] ring/order/*.[ch] ring/client/*.[ch]
+	system '(secp256k1|openssl/|sodium|gcrypt)' ring/line/*.[ch]
 	system '(secp256k1|sodium|gcrypt|jansson)' ring/session/*.[ch])"
 
 sources="ring/*/*.[ch] signer/*.[ch] host_agent/*.[ch] enclave_shim/*.[ch]"
