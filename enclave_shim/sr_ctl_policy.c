@@ -11,12 +11,15 @@
 #include "sr_ctl_file.h"
 #include "sr_ctl_vault.h"
 #include "sr_digits.h"
+#include "sr_desk.h"
 #include "sr_manifest.h"
+#include "sr_schema_set.h"
+#include "sr_typed_data.h"
 #include "sr_venue.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-#define LINE_BYTES (2u * SR_SUB_BYTES_MAX + 1024u)
+#define LINE_BYTES (SR_ORDERS_LINE_MAX + 2u)
 #define WARM_MS (UINT64_C(8) * 86400 * 1000) /* longer than any window */
 
 struct work {
@@ -25,6 +28,7 @@ struct work {
 	bool cold; /* as after a start */
 	struct sr_manifest manifest;
 	struct sr_policy_book *book;
+	struct sr_desk *desk; /* reads orders as venues have them */
 	struct sr_schema_set set;
 	struct sr_order_env env;
 	struct sr_order order;
@@ -35,6 +39,7 @@ struct work {
 	unsigned int line;
 	char text[SR_ENVELOPE_BYTES_MAX + 1];
 	char line_text[LINE_BYTES];
+	char why[SR_ORDERS_WHY_BYTES];
 	unsigned char body[SR_SUB_BYTES_MAX];
 };
 
@@ -43,6 +48,7 @@ struct ask {
 	uint64_t key;
 	uint64_t time_ms;
 	const struct sr_venue *venue;
+	uint32_t blind; /* or a type that no policy judges */
 	uint32_t body_bytes;
 };
 
@@ -83,7 +89,9 @@ static void usage(FILE *to)
 		"  sigringctl policy check [--cold] MANIFEST ORDERS\n"
 		"        what a signer with this manifest would say to each order\n"
 		"MANIFEST is the JSON, with or without signatures. ORDERS has one a line, - is "
-		"standard input:\n"
+		"standard input,\n"
+		"as its venue's API has it (see sigring-replay(1)) or as the signer gets it:\n"
+		"  {\"key\":7,\"venue\":\"hyperliquid\",...,\"time_ms\":1700000000000}\n"
 		"  {\"key\":7,\"type\":\"hyperliquid\",\"body\":\"hex\",\"time_ms\":1700000000000}\n"
 		"All come in one session, at their times (now, without one), and what is allowed "
 		"is spent.\n"
@@ -153,21 +161,62 @@ static const char *take_field(struct work *w, struct ask *ask, const char *name,
 	return "it has a field that is not key, type, body or time_ms";
 }
 
-/* What is wrong with it, or NULL. */
-static const char *read_ask(struct work *w, struct ask *ask, json_t *root)
+/* As sigring-replay takes it: of a venue, or blind. */
+static const char *read_line(struct work *w, struct ask *ask, json_t *root)
 {
-	const char *name, *wrong = NULL;
+	json_t *time_ms = json_object_get(root, "time_ms");
+	const char *wrong = time_ms ? take_field(w, ask, "time_ms", time_ms) : NULL;
+	struct sr_order_line order;
+	char *text;
+	int ret;
+
+	if (wrong)
+		return wrong;
+	(void)json_object_del(root, "time_ms");
+	text = json_dumps(root, JSON_COMPACT);
+	ret = text ? sr_orders_parse(&order, w->desk, text, strlen(text),
+				     sr_body_bytes_max(SR_SUB_BYTES_MAX), w->why) :
+		     -ENOMEM;
+	free(text);
+	if (ret)
+		return ret == -EINVAL ? w->why : strerror(-ret);
+	ask->key = order.key;
+	ask->blind = order.type < SR_TYPE_TYPED_MIN ? order.type : 0;
+	ask->venue = sr_venue_find(order.type);
+	ask->body_bytes = order.body_bytes;
+	if (order.body_bytes)
+		memcpy(w->body, order.body, order.body_bytes);
+	sr_orders_release(&order);
+	return NULL;
+}
+
+static const char *read_fields(struct work *w, struct ask *ask, json_t *root)
+{
+	const char *name, *wrong;
 	json_t *value;
 
-	if (!json_is_object(root))
-		return "it is no object";
 	json_object_foreach(root, name, value) {
 		wrong = take_field(w, ask, name, value);
 		if (wrong)
 			return wrong;
 	}
-	if (!ask->key || !ask->venue || !json_object_get(root, "body"))
-		return "key, type and body are needed";
+	return ask->key && ask->venue && json_object_get(root, "body") ?
+		       NULL :
+		       "key, type and body are needed";
+}
+
+/* What is wrong with it, or NULL. */
+static const char *read_ask(struct work *w, struct ask *ask, json_t *root)
+{
+	const char *wrong;
+
+	if (!json_is_object(root))
+		return "it is no object";
+	wrong = json_object_get(root, "venue") || json_object_get(root, "scheme") ?
+			read_line(w, ask, root) :
+			read_fields(w, ask, root);
+	if (wrong)
+		return wrong;
 	return ask->time_ms < w->time_ms ? "it comes before the one in front of it" : NULL;
 }
 
@@ -221,6 +270,17 @@ static void print_verdict(struct work *w, const struct sr_policy_verdict *verdic
 	printf("\n");
 }
 
+static void print_bad(const struct work *w, const struct ask *ask)
+{
+	bool typed = ask->venue->type == SR_TYPE_TYPED_DATA && ask->body_bytes >= SR_TYPED_MESSAGE;
+
+	if (typed && !sr_schema_find(&w->set, sr_get32(w->body + SR_TYPED_SCHEMA)))
+		printf("BAD_REQUEST: the manifest has no schema of this id; an order's schema.id "
+		       "says which it is\n");
+	else
+		printf("BAD_REQUEST: this is no body of %s\n", ask->venue->name);
+}
+
 static void judge(struct work *w, const struct ask *ask)
 {
 	struct sr_policy_verdict verdict;
@@ -231,7 +291,12 @@ static void judge(struct work *w, const struct ask *ask)
 		print_denied(w, SR_POLICY_UNKNOWN_KEY, "");
 		return;
 	}
-	if (!sr_policy_permits(w->book, (uint32_t)index, ask->venue->type)) {
+	if (ask->blind && w->manifest.keys[index].permissions >> ask->blind & 1) {
+		w->allowed++;
+		printf("OK blind: no policy judges it\n");
+		return;
+	}
+	if (ask->blind || !sr_policy_permits(w->book, (uint32_t)index, ask->venue->type)) {
 		print_denied(w, SR_POLICY_TYPE_NOT_PERMITTED, "");
 		return;
 	}
@@ -242,7 +307,7 @@ static void judge(struct work *w, const struct ask *ask)
 	}
 	if (ret) {
 		w->refused++;
-		printf("BAD_REQUEST: this is no body of %s\n", ask->venue->name);
+		print_bad(w, ask);
 		return;
 	}
 	(void)sr_policy_judge(w->book, &verdict, (uint32_t)index, &w->order, w->session_full_ns);
@@ -266,7 +331,8 @@ static int judge_line(struct work *w)
 		fprintf(stderr, "sigringctl policy: %s:%u: %s\n", w->orders_file, w->line, wrong);
 	} else {
 		set_time(w, ask.time_ms);
-		printf("%u: key %u %s: ", w->line, (uint32_t)ask.key, ask.venue->name);
+		printf("%u: key %u %s: ", w->line, (uint32_t)ask.key,
+		       ask.blind ? sr_type_name(ask.blind) : ask.venue->name);
 		judge(w, &ask);
 	}
 	json_decref(root);
@@ -349,9 +415,12 @@ int sr_ctl_policy(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	w = calloc(1, sizeof *w);
-	if (!w || sr_policy_book_new(&w->book) || sr_hasher_new(&w->env.hasher)) {
-		if (w)
+	if (!w || sr_policy_book_new(&w->book) || sr_desk_new(&w->desk) ||
+	    sr_hasher_new(&w->env.hasher)) {
+		if (w) {
+			sr_desk_delete(w->desk);
 			sr_policy_book_delete(w->book);
+		}
 		free(w);
 		return fail("check", "no memory");
 	}
@@ -361,6 +430,7 @@ int sr_ctl_policy(int argc, char **argv)
 	else
 		ret = run_check(w);
 	sr_hasher_delete(w->env.hasher);
+	sr_desk_delete(w->desk);
 	sr_policy_book_delete(w->book);
 	free(w);
 	return ret;

@@ -407,6 +407,125 @@ static void policy_says_what_a_signer_would(void)
 	SAYS("permits     hyperliquid/order\n");
 }
 
+/* The lines that sigring-replay reads, and a time where it matters. */
+static void policy_reads_orders_as_venues_have_them(void)
+{
+	static const char order[] =
+		"{\"venue\":\"hyperliquid\",\"key\":7,%s\"network\":\"%s\",\"action\":{\"type\":"
+		"\"order\",\"orders\":[{\"a\":1,\"b\":true,\"p\":\"%s\",\"s\":\"1\",\"r\":false,"
+		"\"t\":{\"limit\":{\"tif\":\"Gtc\"}}}],\"grouping\":\"na\"},\"nonce\":0}\n";
+	FILE *file;
+
+	begin();
+	put_file("m.json", TYPED);
+	file = fopen("orders", "we");
+	MP_CHECK(file, "orders");
+	fprintf(file, order, "\"time_ms\":1700000000000,", "mainnet", "100");
+	fprintf(file, order, "\"time_ms\":1700000000001,", "mainnet", "110.5");
+	fprintf(file, order, "", "testnet", "100");
+	fprintf(file, "{\"venue\":\"hyperliquid\",\"key\":7,\"network\":\"mainnet\",\"action\":{"
+		      "\"type\":\"scheduleCancel\"},\"nonce\":0}\n");
+	fprintf(file, "{\"venue\":\"eip712\",\"key\":7,\"domain\":{\"name\":\"D\"},\"types\":{\"M\":[{"
+		      "\"name\":\"s\",\"type\":\"string\"}]},\"primaryType\":\"M\",\"message\":{"
+		      "\"s\":\"x\"}}\n");
+	MP_EQ(fclose(file), 0, "orders");
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("1: key 7 hyperliquid: OK nonce 1700000000000 given notional 100.000000\n"
+	     "2: key 7 hyperliquid: DENIED 23 PRICE_BAND: not within the asset's price_min and "
+	     "price_max\n"
+	     "3: key 7 hyperliquid: DENIED 10 NETWORK: networks does not have this one\n"
+	     "4: key 7 hyperliquid: DENIED 7 ACTION: permit does not have this action, or schemas "
+	     "this type, or it is never signed\n"
+	     "5: key 7 typed_data: DENIED 2 TYPE_NOT_PERMITTED");
+	SAYS("1 allowed, 4 refused\n");
+	put_file("m.json", "{\"sigring_manifest\":1,\"version\":1,\"keys\":[{\"id\":7,\"permit\":"
+			   "[\"typed_data/message\"]}]}");
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("5: key 7 typed_data: BAD_REQUEST: the manifest has no schema of this id");
+	put_file("orders", "%s", "{\"scheme\":\"bip340\",\"key\":7,\"message\":\"x\"}\n"
+				 "{\"scheme\":\"ecdsa-sha256\",\"key\":7,\"message\":\"x\"}\n");
+	put_file("m.json", "{\"sigring_manifest\":1,\"version\":1,\"keys\":[{\"id\":7,\"permit\":"
+			   "[\"bip340\"]}]}");
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("1: key 7 bip340: OK blind: no policy judges it\n"
+	     "2: key 7 ecdsa-sha256: DENIED 2 TYPE_NOT_PERMITTED");
+	put_file("orders", "%s", "{\"venue\":\"hyperliquid\",\"key\":7,\"network\":\"moon\"}\n");
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("orders:1: network: expected one of");
+	put_file("orders", "%s", "{\"venue\":\"hyperliquid\",\"key\":7,\"time_ms\":\"1\"}\n");
+	RUNS(1, "policy", "check", "m.json", "orders");
+	SAYS("orders:1: time_ms is no time");
+}
+
+static void shipped_orders_are_allowed_by_the_shipped_manifest(void)
+{
+	RUNS(0, "policy", "check", "examples/manifest-development.json", "examples/orders.jsonl");
+	SAYS(" allowed, 0 refused\n");
+}
+
+/* Whatever a market maker in one future does not need. */
+static void shipped_market_maker_quotes_and_does_nothing_else(void)
+{
+#define HL(network, rest)                                                               \
+	"{\"venue\":\"hyperliquid\",\"key\":7,\"network\":\"" network "\",\"nonce\":0," \
+	"\"time_ms\":1700000000000,\"action\":{" rest "}\n"
+#define EXPIRES "},\"expiresAfter\":1700000010000"
+#define QUOTE_AT(network, asset, price, size, type, more)                                \
+	HL(network, "\"type\":\"order\",\"orders\":[{\"a\":" asset ",\"b\":true,\"p\":\""  \
+		    price "\",\"s\":\"" size "\",\"r\":false,\"t\":{" type "}}]," more)
+#define LIMIT "\"limit\":{\"tif\":\"Alo\"}"
+#define NA "\"grouping\":\"na\""
+	static const struct {
+		const char *line, *says;
+	} cases[] = {
+		{ QUOTE_AT("mainnet", "1", "3500", "2", LIMIT, NA EXPIRES), "OK" },
+		{ HL("mainnet", "\"type\":\"cancel\",\"cancels\":[{\"a\":9,\"o\":1}]}"), "OK" },
+		{ HL("mainnet", "\"type\":\"scheduleCancel\",\"time\":1700000060000}"), "OK" },
+		{ QUOTE_AT("mainnet", "1", "3500", "2", LIMIT, NA "}"), "EXPIRY" },
+		{ QUOTE_AT("mainnet", "2", "3500", "2", LIMIT, NA EXPIRES), "ASSET" },
+		{ QUOTE_AT("mainnet", "1", "4500.1", "2", LIMIT, NA EXPIRES), "PRICE_BAND" },
+		{ QUOTE_AT("mainnet", "1", "3500", "25.1", LIMIT, NA EXPIRES), "SIZE" },
+		{ QUOTE_AT("mainnet", "1", "4500", "25", LIMIT, NA EXPIRES), "NOTIONAL" },
+		{ QUOTE_AT("mainnet", "1", "3500.12", "2", LIMIT, NA EXPIRES), "VENUE_RULES" },
+		{ QUOTE_AT("testnet", "1", "3500", "2", LIMIT, NA EXPIRES), "NETWORK" },
+		{ QUOTE_AT("mainnet", "1", "3500", "2", LIMIT, "\"grouping\":{\"p\":1}" EXPIRES),
+		  "FEE" },
+		{ QUOTE_AT("mainnet", "1", "3500", "2", LIMIT,
+			   NA ",\"builder\":{\"b\":\"0x0000000000000000000000000000000000000001\","
+			   "\"f\":1}" EXPIRES),
+		  "FEE" },
+		{ QUOTE_AT("mainnet", "1", "3500", "2", LIMIT,
+			   NA EXPIRES
+			   ",\"vaultAddress\":\"0x0000000000000000000000000000000000000001\""),
+		  "ACCOUNT" },
+		{ QUOTE_AT("mainnet", "1", "3500", "2",
+			   "\"trigger\":{\"isMarket\":true,\"triggerPx\":\"3500\",\"tpsl\":\"sl\"}",
+			   NA EXPIRES),
+		  "MARKET_ORDER" },
+		{ HL("mainnet", "\"type\":\"updateLeverage\",\"asset\":1,\"isCross\":true,"
+				"\"leverage\":2}"),
+		  "LEVERAGE" },
+		{ HL("mainnet", "\"type\":\"updateIsolatedMargin\",\"asset\":1,\"isBuy\":true,"
+				"\"ntli\":1}"),
+		  "VALUE" },
+		{ HL("mainnet", "\"type\":\"noop\"}"), "ACTION" },
+	};
+	char *manifest = realpath("examples/manifest-hyperliquid-mm.json", NULL);
+	char words[64];
+
+	begin();
+	MP_CHECK(manifest, "no manifest");
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		bool ok = !strcmp(cases[i].says, "OK");
+
+		put_file("orders", "%s", cases[i].line);
+		RUNS(ok ? 0 : 1, "policy", "check", manifest, "orders");
+		(void)snprintf(words, sizeof words, " %s%s", cases[i].says, ok ? " nonce" : ":");
+		SAYS(words);
+	}
+	free(manifest);
+}
+
 static void lines_that_are_no_orders_are_named(void)
 {
 	static const struct {
@@ -505,6 +624,11 @@ static const struct mp_test tests[] = {
 	{ "ctl/nothing_but_a_manifest_is_overwritten", nothing_but_a_manifest_is_overwritten, 0 },
 	{ "ctl/check_knows_what_is_in_force", check_knows_what_is_in_force, 0 },
 	{ "ctl/policy_says_what_a_signer_would", policy_says_what_a_signer_would, 0 },
+	{ "ctl/policy_reads_orders_as_venues_have_them", policy_reads_orders_as_venues_have_them, 0 },
+	{ "ctl/shipped_orders_are_allowed_by_the_shipped_manifest",
+	  shipped_orders_are_allowed_by_the_shipped_manifest, 0 },
+	{ "ctl/shipped_market_maker_quotes_and_does_nothing_else",
+	  shipped_market_maker_quotes_and_does_nothing_else, 0 },
 	{ "ctl/lines_that_are_no_orders_are_named", lines_that_are_no_orders_are_named, 0 },
 	{ "ctl/called_wrongly_says_so_with_exit_code_2", called_wrongly_says_so_with_exit_code_2,
 	  0 },
