@@ -152,19 +152,6 @@ static uint32_t pool_slots(const struct sr_bench *b)
 	return slots;
 }
 
-/* Was the pool dry at any time? Asks as an operator would. */
-static int check_pool(const struct sr_bench *b)
-{
-	char *const ask[] = { "sigringctl", "status", "--json", "--socket", rig.socket, NULL };
-	static char text[1 << 16];
-
-	if (finish(start("sigringctl", ask, text, sizeof text)) == 0 &&
-	    strstr(text, "\"pool_dry\":0,") && strstr(text, "\"fallbacks\":0,"))
-		return 0;
-	(void)fprintf(stderr, "%s: the pool of presignatures was dry: no result\n", b->name);
-	return -EBADMSG;
-}
-
 static int open_client(uint32_t kind, struct sr_reason *why)
 {
 	struct sr_options opt;
@@ -187,20 +174,8 @@ static int open_client(uint32_t kind, struct sr_reason *why)
 
 static int start_local(struct sr_bench *b, struct sr_reason *why)
 {
-	char cpu[16], slots[16];
-	char *const argv[] = { "sigring-local", "--socket", rig.socket, "--keys", rig.keys, "--cpu",
-			       cpu, "--wait", "spin", "--allow-snapshot", "--pool-slots", slots,
-			       "--pool-batch", "16", "--pool-low", "1", "--refill", "idle",
-			       "--operators", rig.operators, "--operators-needed", "1",
-			       "--manifest", rig.manifest, "--trust-out", rig.trust, NULL };
-	int ret;
+	int ret = rig_start(b, pool_slots(b), READY_NS, why);
 
-	(void)snprintf(cpu, sizeof cpu, "%d", b->cpus[1]);
-	(void)snprintf(slots, sizeof slots, "%u", pool_slots(b));
-	b->peer = start("sigring-local", argv, NULL, 0);
-	if (b->peer < 0)
-		return sr_reason_set(why, -errno, "cannot start sigring-local");
-	ret = rig_await_trust(READY_NS, why);
 	for (uint32_t kind = 0; kind < KINDS && ret == 0; kind++)
 		ret = open_client(kind, why);
 	(void)signal(SIGCHLD, sr_bench_hung);
@@ -331,7 +306,7 @@ int main(int argc, char **argv)
 	else if (ret == 0)
 		ret = sr_bench_run(&bench);
 	(void)signal(SIGCHLD, SIG_DFL); /* what ends from here on is ours to wait for */
-	if (ret >= 0 && check_pool(&bench) < 0)
+	if (ret >= 0 && rig_check_pool(&bench) < 0)
 		ret = sr_reason_set(&why, -EBADMSG, "the pool was dry, or cannot be asked");
 	if (ret >= 0 && verify(&bench) < 0)
 		ret = sr_reason_set(&why, -EBADMSG, "a signature of the run is wrong");

@@ -17,6 +17,11 @@
 
 #define RIG_KEYS 2u /* ids 1 and 2 */
 
+/* What the manifest lets keys sign; a benchmark may say something else before it includes this. */
+#ifndef RIG_PERMIT
+#define RIG_PERMIT "\"permit\": [ \"ecdsa-sha256\" ]"
+#endif
+
 static struct {
 	char dir[64];
 	char keys[80];
@@ -144,7 +149,7 @@ static inline int write_file(const char *path, const char *text)
 
 static inline int make_manifest(const char *trader)
 {
-	char text[1024];
+	char text[4096];
 	char *const sign[] = { "sigringctl", "manifest", "sign", "--operator", rig.operator,
 			       rig.manifest, NULL };
 	int n = snprintf(text, sizeof text,
@@ -154,7 +159,7 @@ static inline int make_manifest(const char *trader)
 
 	for (uint32_t at = 0; at < RIG_KEYS; at++)
 		n += snprintf(text + n, sizeof text - (size_t)n,
-			      "    { \"id\": %u, \"nonce\": \"%s\", \"permit\": [ \"ecdsa-sha256\" ],\n"
+			      "    { \"id\": %u, \"nonce\": \"%s\", " RIG_PERMIT ",\n"
 			      "      \"identities\": [ \"bench\" ], \"unsealed_uids\": [ %u ] }%s\n",
 			      at + 1, at ? "hedged" : "presign", (unsigned int)geteuid(),
 			      at + 1 < RIG_KEYS ? "," : " ] }");
@@ -205,6 +210,38 @@ static inline int rig_await_trust(uint64_t timeout_ns, struct sr_reason *why)
 		(void)usleep(1000);
 	}
 	return 0;
+}
+
+/* Starts sigring-local on the second CPU, with its pool filled before it is ready. */
+static inline int rig_start(struct sr_bench *b, uint32_t pool_slots, uint64_t timeout_ns,
+			    struct sr_reason *why)
+{
+	char cpu[16], slots[16];
+	char *const argv[] = { "sigring-local", "--socket", rig.socket, "--keys", rig.keys, "--cpu",
+			       cpu, "--wait", "spin", "--allow-snapshot", "--pool-slots", slots,
+			       "--pool-batch", "16", "--pool-low", "1", "--refill", "idle",
+			       "--operators", rig.operators, "--operators-needed", "1",
+			       "--manifest", rig.manifest, "--trust-out", rig.trust, NULL };
+
+	(void)snprintf(cpu, sizeof cpu, "%d", b->cpus[1]);
+	(void)snprintf(slots, sizeof slots, "%u", pool_slots);
+	b->peer = start("sigring-local", argv, NULL, 0);
+	if (b->peer < 0)
+		return sr_reason_set(why, -errno, "cannot start sigring-local");
+	return rig_await_trust(timeout_ns, why);
+}
+
+/* Was the pool dry at any time? Asks as an operator would. */
+static inline int rig_check_pool(const struct sr_bench *b)
+{
+	char *const ask[] = { "sigringctl", "status", "--json", "--socket", rig.socket, NULL };
+	static char text[1 << 16];
+
+	if (finish(start("sigringctl", ask, text, sizeof text)) == 0 &&
+	    strstr(text, "\"pool_dry\":0,") && strstr(text, "\"fallbacks\":0,"))
+		return 0;
+	(void)fprintf(stderr, "%s: the pool of presignatures was dry: no result\n", b->name);
+	return -EBADMSG;
 }
 
 static inline void rig_show_log(void)

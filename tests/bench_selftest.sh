@@ -36,7 +36,7 @@ field()
 	sed -n "s/.*\"$2\":{\"unit\":\"[^\"]*\",\"median\":\([0-9]*\).*/\1/p" "$1"
 }
 
-programs="bench_ring bench_local bench_agent bench_sign bench_session bench_scale bench_cancel"
+programs="bench_ring bench_local bench_order bench_agent bench_sign bench_session bench_scale bench_cancel"
 
 for p in $programs; do
 	"$B/bench/$p" --help >"$work/help" 2>&1
@@ -71,7 +71,7 @@ done
 # A tenth of a millisecond shows; the other rows stay far below it. One try may meet a
 # busy machine, three will not.
 for pair in bench_ring:ring_256:ring_384 bench_local:presigned:bare bench_agent:direct:bare \
-	bench_sign:finish_checked:presigned bench_session:seal_384:open_384; do
+	bench_order:sealed_order:digest_1 bench_order:digest_dydx:body_ready bench_sign:finish_checked:presigned bench_session:seal_384:open_384; do
 	p=${pair%%:*}
 	row=${pair#*:}
 	other=${row#*:}
