@@ -269,6 +269,7 @@ aarch64: ## cross-build, and run under qemu-user what can run there
 	$(Q)$(RUN_A) "aarch64=NO_INSTALL=$(NO_INSTALL) tests/aarch64.sh"
 bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing
 	$(Q)for b in $(filter-out %/bench_sign %/bench_dudect %/bench_load,$(BENCH)); do $$b || exit 1; done
+	$(Q)bench/macro.sh $(B)
 bench-sign: all $(B)/bench/bench_sign ## signing beside what users would pick instead; figures into build/figures
 	$(Q)mkdir -p build/figures
 	$(Q)$(B)/bench/bench_sign --samples build/figures/samples.txt

@@ -39,6 +39,7 @@ static struct sr_load_settings set = {
 	.pool_slots = 4096,
 	.seed = 1,
 	.key = 1,
+	.cpu = -1,
 	.mode = "fixed",
 };
 
@@ -118,6 +119,8 @@ static const struct sr_option options[] = {
 	  "from the environment", sr_set_text, &set.socket, 0, 0 },
 	{ "key", "ID", "with --socket: the key that signs (1)", sr_set_u32, &set.key, 1,
 	  UINT32_MAX },
+	{ "cpu", "N", "with --socket and one process: pin it to this CPU and spin", sr_set_cpu,
+	  &set.cpu, 0, 0 },
 	{ "seed", "N", "of random arrivals (1)", sr_set_u32, &set.seed, 0, UINT32_MAX },
 	{ "quiet", NULL, "no timeline", sr_set_true, &set.quiet, 0, 0 },
 	{ "json", NULL, "print one JSON object", sr_set_true, &set.json, 0, 0 },
@@ -154,6 +157,9 @@ static int settle_options(int argc, char **argv, int at, struct sr_reason *why)
 	if (set.event_count && (set.socket || mode_is("ramp")))
 		return sr_reason_set(why, -EINVAL, "--kill and --stop need programs that we have "
 				     "started, and a load that stays the same");
+	if (set.cpu >= 0 && (!set.socket || set.processes > 1))
+		return sr_reason_set(why, -EINVAL, "--cpu is for one process with --socket: loops "
+				     "of a run of our own are placed by themselves");
 	for (uint32_t i = 0; i < set.event_count; i++)
 		if (set.events[i].what == SR_LOAD_AGENT && !set.split)
 			return sr_reason_set(why, -EINVAL, "sigring-local is agent and signer: say "

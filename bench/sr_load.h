@@ -63,6 +63,7 @@ struct sr_load_settings {
 	uint32_t seed;
 	uint32_t key;
 	uint32_t pool_slots;
+	int cpu; /* with socket: where the one process spins; -1: it yields */
 	bool split;
 	bool hedged;
 	bool unsealed;

@@ -30,6 +30,7 @@ void sr_load_print_way(const struct sr_load_settings *set)
 		     sr_load_rig_cpu(set, 0) >= 0 ? "a CPU for each loop" :
 						    "loops share CPUs: they yield");
 	(void)printf("latencies in microseconds, from the time when an order was due\n");
+	(void)fflush(stdout);
 }
 
 void sr_load_print_row_head(void)

@@ -30,7 +30,7 @@ static int cpu_of(const struct sr_load_settings *set, uint32_t at)
 
 int sr_load_rig_cpu(const struct sr_load_settings *set, uint32_t at)
 {
-	return set->socket ? -1 : cpu_of(set, at % set->processes);
+	return set->socket ? set->cpu : cpu_of(set, at % set->processes);
 }
 
 static void find_cpus(const struct sr_load_settings *set)

@@ -94,7 +94,7 @@ done
 # ---- bench_load: who owes an answer is found, and says so with the exit code ----
 
 for args in "--rate 0" "--depth 3" "--kill nobody@1" "--kill client@" "--kill agent@1" "--stop signer@1" \
-	"--stop client@1:5" "--kill signer@1 ramp" slow "fixed fixed" "--interval 1 --seconds 86400"; do
+	"--stop client@1:5" "--cpu 0" "--kill signer@1 ramp" slow "fixed fixed" "--interval 1 --seconds 86400"; do
 	"$B/bench/bench_load" $args >"$work/out" 2>"$work/err"
 	code=$?
 	check "bench_load refuses $args" "$([ $code -eq 2 ] && [ -s "$work/err" ] ||
@@ -174,4 +174,13 @@ for tool in sh dirname; do ln -s "$(command -v $tool)" "$work/path/$tool"; done
 PATH="$work/path" bench/sign_figures.sh "$work/samples" "$work/none" >"$work/out" 2>&1
 check "sign_figures.sh names the package that it lacks" \
 	"$([ $? -ne 0 ] && grep -q gnuplot-nox "$work/out" || cat "$work/out")"
+# ---- macro.sh: each figure, or the name of what is missing ----
+
+RUNS=2 timeout 500 bench/macro.sh "$B" 1 >"$work/out" 2>"$work/err"
+code=$?
+check "macro.sh has each figure, or says what is missing" "$([ $code -eq 0 ] &&
+	grep -qE '^  cold start .* ms|^skip .*hyperfine' "$work/out" &&
+	grep -qE '^  trading thread: |^skip .*(perf|CPUs)' "$work/out" ||
+	{ echo "exit code $code"; cat "$work/out" "$work/err"; })"
+
 exit $failed
