@@ -151,7 +151,7 @@ static int batch_convert(struct sr_line *line, struct sr_dydx_head *head,
 {
 	struct sr_node subaccount = sr_node_get(value, "subaccountId"), pairs;
 	struct sr_dydx_cancel cancels[SR_DYDX_BATCH_MAX];
-	uint32_t pair_count, count = 0;
+	uint32_t pair_count, count = 0, last_pair = 0;
 	unsigned char owner[20];
 
 	sr_node_members(value, "subaccountId shortTermCancels goodTilBlock");
@@ -165,6 +165,10 @@ static int batch_convert(struct sr_line *line, struct sr_dydx_head *head,
 
 		sr_node_members(&pair, "clobPairId clientIds");
 		clob_pair = (uint32_t)sr_node_integer(&pair, "clobPairId", UINT32_MAX);
+		/* A typed body has rows, in one order: two batches of a pair would become one. */
+		if (i && clob_pair <= last_pair)
+			sr_node_fail(&pair, "clobPairId: expected more than in front of it");
+		last_pair = clob_pair;
 		id_count = sr_node_count(&pair, "clientIds", 1, SR_DYDX_BATCH_MAX - count);
 		ids = sr_node_get(&pair, "clientIds");
 		for (uint32_t j = 0; j < id_count; j++) {
