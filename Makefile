@@ -225,7 +225,7 @@ RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
 .PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign load dudect soak fuzz headercheck \
-        layers disasm readme selftest image aarch64 tidy cov install uninstall clean help
+        layers disasm readme selftest difftest image aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
 bench-programs: $(BENCH)
@@ -285,6 +285,8 @@ soak: all mp-programs $(B)/bench/bench_load ## the long versions of the process 
 	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,--long)
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) --no-print-directory model LONG=1
 	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) soak
+difftest: $(B)/sigring-replay ## ORDERS=100000 random orders of each venue here and at its SDK from npm (Node 20)
+	$(Q)TEST_TIMEOUT=7200 $(RUN_A) "difftest=tests/difftest.sh $(B) $(ORDERS) $(SEED)"
 fuzz-short: ## each fuzz target for some seconds on random inputs, under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory VARIANT=asan $(patsubst $(B)/%,build/asan/%,$(FUZZ))
 	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(FUZZ)),,,3)
