@@ -4,7 +4,9 @@
  *
  * The first two bytes choose a venue and a room to render into, the rest is the body.
  * Checked besides what the sanitizers see: no body is of two types; what decodes has a
- * digest, and renders the same text again, into as much room as it said and no less.
+ * digest, and renders the same text again, into as much room as it said and no less. No
+ * digest is that of another venue's order or of another action: not of the same bytes
+ * with each other type, action and schema in their head, and not of any body seen before.
  */
 #include "sr_dydx.h"
 #include "sr_ethereum.h"
@@ -332,8 +334,77 @@ static void judge(const unsigned char *body, uint32_t bytes, size_t room)
 		require(!memcmp(text, again, (size_t)whole), "another text");
 }
 
+#define SEEN (1u << 16)
+#define ACTIONS 16u /* more than any venue has */
+
+/* What a digest was of: the type, the action, and of typed data the schema. */
+struct meaning {
+	unsigned char digest[SR_DIGEST_BYTES];
+	uint32_t type;
+	uint32_t action;
+	uint32_t schema;
+};
+
+static struct meaning seen[SEEN];
+
+static struct meaning meaning_of_order(void)
+{
+	struct meaning m = { .type = order.view.type, .action = order.view.action,
+			     .schema = order.view.schema };
+
+	require(sr_order_digest(m.digest, &order, &env) == 0, "no digest");
+	return m;
+}
+
+static void compare(const struct meaning *a, const struct meaning *b)
+{
+	require(memcmp(a->digest, b->digest, sizeof a->digest) != 0 ||
+			(a->type == b->type && a->action == b->action && a->schema == b->schema),
+		"one digest, two meanings");
+}
+
+/* Whatever was here before makes room. */
+static void remember(const struct meaning *m)
+{
+	struct meaning *place = &seen[m->digest[0] | m->digest[1] << 8];
+
+	if (place->type)
+		compare(m, place);
+	*place = *m;
+}
+
+/* The same bytes under every other head. @body comes back as it was. */
+static void judge_heads(unsigned char *body, uint32_t bytes, const struct meaning *m)
+{
+	static const uint32_t ids[] = { 0, 1, 2, 256 };
+	unsigned char head[SR_TYPED_CONTRACT];
+
+	if (bytes < sizeof head)
+		return;
+	memcpy(head, body, sizeof head);
+	for (size_t i = 0; i < VENUES; i++) {
+		bool typed = venues[i]->type == SR_TYPE_TYPED_DATA;
+		unsigned int schemas = typed ? sizeof ids / sizeof ids[0] : 1;
+
+		for (unsigned int j = 0; j < ACTIONS * schemas; j++) {
+			struct meaning other;
+
+			sr_put16(body + SR_ORDER_TYPE, venues[i]->type);
+			body[SR_ORDER_ACTION] = (unsigned char)(j % ACTIONS);
+			if (typed)
+				sr_put32(body + SR_TYPED_SCHEMA, ids[j / ACTIONS]);
+			if (sr_order_decode(&order, venues[i]->type, body, bytes, &env))
+				continue;
+			other = meaning_of_order();
+			compare(m, &other);
+		}
+		memcpy(body, head, sizeof head);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
+	struct meaning taken_as = { .type = 0 };
 	unsigned int taken = 0;
 	unsigned char *body;
 
@@ -358,8 +429,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		taken++;
 		taken_of[i]++;
 		judge(body, (uint32_t)bytes - 2, (size_t)data[0] << 4 | data[1] >> 4);
+		taken_as = meaning_of_order();
 	}
 	require(taken <= 1, "one body, two types");
+	if (taken) {
+		remember(&taken_as);
+		judge_heads(body, (uint32_t)bytes - 2, &taken_as);
+	}
 	free(body);
 	return 0;
 }
