@@ -224,7 +224,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign load dudect soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign load dudect property soak fuzz headercheck \
         layers disasm readme selftest difftest image aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -281,6 +281,8 @@ load: all $(B)/bench/bench_load ## open-loop loads: steady, storm, faults under 
 	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) ramp
 dudect: $(B)/bench/bench_dudect ## does the time of secret code depend on its secrets? reported, not judged
 	$(Q)$<
+property: $(B)/tests/test_policy ## ten million random orders, judged as OpenSSL's big numbers do
+	$(Q)POLICY_ORDERS=10000000 $(RUN_A) "property=$< $(TAP) --filter 'policy/agrees*'"
 soak: all mp-programs $(B)/bench/bench_load ## the long versions of the process tests and of the model; an hour of load
 	$(Q)TEST_TIMEOUT=36000 $(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,--long)
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) --no-print-directory model LONG=1

@@ -1384,7 +1384,7 @@ static void random_rules(void)
 	obey();
 }
 
-/* 100,000 orders; POLICY_ORDERS of the environment for more. */
+/* 100,000 orders; POLICY_ORDERS of the environment for more (`make property`). */
 Test(policy, agrees_with_big_numbers_about_random_orders, .timeout = 3600)
 {
 	static const struct sr_venue plain = { .type = SR_TYPE_HYPERLIQUID };
