@@ -32,8 +32,23 @@ static void obey(struct sr_core *core, const struct sr_rights *rights)
 	sr_core_share(core);
 }
 
+/* Two ids of one key would be two policies of it, two windows, and two watermarks. */
+static bool has_another_id(const struct sr_core *core, const struct sr_key_entry *entry)
+{
+	for (uint32_t i = 0; i < sr_keyring_places(core->keys); i++) {
+		const struct sr_key_info *info = sr_keyring_info(core->keys, i);
+
+		if (info->id != 0 && info->id != entry->info.id &&
+		    !memcmp(info->pubkey, entry->info.pubkey, SR_PUBKEY_BYTES))
+			return true;
+	}
+	return false;
+}
+
 static int add_key(struct sr_core *core, struct sr_key_entry *entry)
 {
+	if (has_another_id(core, entry))
+		return -ENOTUNIQ;
 	if (core->rights.version != 0)
 		sr_rights_apply(&core->rights, &entry->info);
 	return sr_keyring_put(core->keys, entry);
@@ -47,6 +62,8 @@ static int rotate_key(struct sr_core *core, struct sr_key_entry *entry)
 
 	if (index < 0)
 		return index;
+	if (has_another_id(core, entry))
+		return -ENOTUNIQ;
 	entry->info.held = sr_keyring_info(core->keys, (uint32_t)index)->held;
 	sr_keyring_remove(core->keys, (uint32_t)index);
 	return add_key(core, entry);

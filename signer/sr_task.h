@@ -20,9 +20,10 @@
 enum sr_task_kind {
 	SR_TASK_ADMIT = 1,      /* admission: sr_core_admit() */
 	SR_TASK_RIGHTS = 2,     /* rights; cannot fail */
-	SR_TASK_KEY_ADD = 3,    /* entry: -EEXIST, -ENOSPC */
+	SR_TASK_KEY_ADD = 3,    /* entry: -EEXIST, -ENOSPC; -ENOTUNIQ: it is here under
+				   another id */
 	SR_TASK_KEY_ROTATE = 4, /* entry, in place of the key of its id, held if that
-				   was: -ENOENT */
+				   was: -ENOENT, -ENOTUNIQ */
 	SR_TASK_KEY_DELETE = 5, /* id: -ENOENT */
 	SR_TASK_KEY_HOLD = 6,   /* id, held: -ENOENT; -EKEYREVOKED: it met a fault */
 	SR_TASK_KEY_LIST = 7,   /* list */

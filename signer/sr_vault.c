@@ -430,6 +430,9 @@ static const char *task_words(uint32_t kind, int result)
 		return "this signer keeps no trace: start it with --trace";
 	case -EEXIST:
 		return "there is a key of this id: choose another, or rotate or delete that one";
+	case -ENOTUNIQ:
+		return "the signer has this very key under another id: two policies of one key "
+		       "would each allow what the other has spent";
 	case -ENOSPC:
 		return "the signer holds as many keys as it can: delete one";
 	case -ENOENT:

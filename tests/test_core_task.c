@@ -239,6 +239,20 @@ Test(core_task, key_that_is_added_has_the_rights_of_the_manifest_in_force)
 	expect_answer_of(ID, SR_DENIED, SR_POLICY_TYPE_NOT_PERMITTED);
 }
 
+Test(core_task, key_has_one_id)
+{
+	cr_assert_eq(add_entry(ID, 0x33), 0);
+	cr_assert_eq(add_entry(ID + 1, 0x33), -ENOTUNIQ);
+	cr_assert_eq(add_entry(ID + 1, 0x34), 0);
+	make_entry(ID + 1, 0x33, 1ull << TRADER);
+	cr_assert_eq(run_task(SR_TASK_KEY_ROTATE), -ENOTUNIQ);
+	expect_answer_of(ID + 1, SR_OK, 0);
+	check_signed_by(0x34);
+	secrets->task.id = ID;
+	cr_assert_eq(run_task(SR_TASK_KEY_DELETE), 0);
+	cr_assert_eq(add_entry(ID + 2, 0x33), 0);
+}
+
 Test(core_task, key_that_rotates_is_another_under_its_id)
 {
 	make_entry(ID, 0x33, 1ull << TRADER);
@@ -256,7 +270,7 @@ Test(core_task, key_that_was_deleted_is_gone_and_its_place_serves_again)
 
 	cr_assert_eq(run_task(SR_TASK_KEY_DELETE), -ENOENT);
 	for (uint32_t i = 0; i < 3 * SR_KEYS_MAX; i++) {
-		cr_assert_eq(add_entry(ID + i, 0x33), 0);
+		cr_assert_eq(add_entry(ID + i, (uint8_t)(0x33 + i)), 0);
 		secrets->task.id = ID + i;
 		cr_assert_eq(run_task(SR_TASK_KEY_DELETE), 0);
 	}
@@ -266,8 +280,8 @@ Test(core_task, key_that_was_deleted_is_gone_and_its_place_serves_again)
 	cr_assert_eq(sr_keyring_find(rig.keys, 0), -ENOENT, "a free place has this id");
 	expect_answer(SR_OK, 0);
 	for (uint32_t i = count; i < SR_KEYS_MAX; i++)
-		cr_assert_eq(add_entry(ID + i, 0x33), 0);
-	cr_assert_eq(add_entry(ID + SR_KEYS_MAX, 0x33), -ENOSPC);
+		cr_assert_eq(add_entry(ID + i, (uint8_t)(0x33 + i)), 0);
+	cr_assert_eq(add_entry(ID + SR_KEYS_MAX, 0x32), -ENOSPC);
 }
 
 Test(core_task, key_that_is_held_signs_nothing_until_it_is_let_go)
