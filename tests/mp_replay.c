@@ -82,14 +82,16 @@ static int run_end(bool keep_going)
 			       run.lines,
 			       keep_going ? "--keep-going" : NULL,
 			       NULL };
-	char *text, *save;
+	char *at = NULL;
+	size_t room = 0;
+	FILE *file;
 	int status;
 
 	MP_EQ(fclose(run.file), 0, "fclose");
 	status = mp_reap(mp_spawn(argv, run.log), MP_BOUND_NS, "sigring-replay");
 	MP_CHECK(WIFEXITED(status), "sigring-replay died: %x", (unsigned int)status);
-	text = mp_read_file(run.out);
-	for (char *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save)) {
+	file = fopen(run.out, "re"); /* not there when nothing was read */
+	while (file && getline(&at, &room, file) >= 0) {
 		json_t *result = json_loads(at, 0, NULL);
 		long long line = json_integer_value(json_object_get(result, "line"));
 
@@ -97,7 +99,9 @@ static int run_end(bool keep_going)
 		MP_CHECK(!run.results[line], "two results of line %lld", line);
 		run.results[line] = result;
 	}
-	free(text);
+	free(at);
+	if (file)
+		(void)fclose(file);
 	return WEXITSTATUS(status);
 }
 
@@ -492,6 +496,8 @@ static const char *const wrong[][2] = {
 		  ""),
 	  "action.orders[0].a: expected an integer from 0 to 4294967295, not 4294967296" },
 	{ "{'venue':'hyperliquid','network':'mainnet','nonce':1,'action':{'type':'usdSend'}}",
+	  "action: type: usdSend is signed by users, as EIP-712 of its own" },
+	{ "{'venue':'hyperliquid','network':'mainnet','nonce':1,'action':{'type':'twapOrder'}}",
 	  "action.type: expected one of order, cancel" },
 	{ "{'venue':'hyperliquid','network':'devnet','nonce':1,'action':{'type':'noop'}}",
 	  "network: expected one of mainnet, testnet, not \"devnet\"" },

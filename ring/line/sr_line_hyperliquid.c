@@ -203,6 +203,27 @@ static int margin_convert(struct sr_line *line, const struct sr_hl_head *head,
 				sr_node_flag(action, "isBuy"), sr_node_signed(action, "ntli"));
 }
 
+/* These are known, and are no L1 actions: who has one has to hear where it belongs. */
+static bool user_signed(const struct sr_node *action)
+{
+	static const char *const types[] = {
+		"usdSend", "spotSend", "sendAsset", "withdraw3", "usdClassTransfer", "approveAgent",
+		"approveBuilderFee", "tokenDelegate", "convertToMultiSigUser", "userDexAbstraction",
+	};
+	const char *type = json_string_value(json_object_get(action->value, "type"));
+
+	for (size_t i = 0; type && i < sizeof types / sizeof types[0]; i++) {
+		if (strcmp(types[i], type) != 0)
+			continue;
+		sr_node_fail(action,
+			     "type: %s is signed by users, as EIP-712 of its own: a line of venue "
+			     "eip712, and a schema in the manifest",
+			     type);
+		return true;
+	}
+	return false;
+}
+
 static int action_convert(struct sr_line *line, struct sr_hl_head *head,
 			  const struct sr_node *action)
 {
@@ -211,6 +232,8 @@ static int action_convert(struct sr_line *line, struct sr_hl_head *head,
 		"scheduleCancel", "updateLeverage", "updateIsolatedMargin", "noop",   NULL
 	};
 
+	if (user_signed(action))
+		return -EINVAL;
 	switch (SR_HL_ORDER + (enum sr_hl_action)sr_node_choice(action, "type", types)) {
 	case SR_HL_ORDER:
 		return order_convert(line, head, action);
