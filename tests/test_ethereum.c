@@ -54,7 +54,7 @@ static uint64_t word(const json_t *transaction, const char *name)
 	uint64_t v;
 
 	number(big, transaction, name);
-	cr_assert(sr_bytes_zero(big, 24), "%s", name);
+	cr_assert(sr_all_zero(big, 24), "%s", name);
 	memcpy(&v, big + 24, sizeof v);
 	return __builtin_bswap64(v);
 }

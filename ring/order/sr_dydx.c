@@ -170,8 +170,8 @@ static int head_decode(struct sr_order_view *view, const unsigned char *body)
 		return -EINVAL;
 	if ((key != 2 && key != 3) || !chain || !sr_get32(body + SR_DYDX_GOOD_TIL) ||
 	    sr_get32(body + SR_DYDX_SUBACCOUNT) > SR_DYDX_SUBACCOUNT_MAX ||
-	    !sr_bytes_zero(body + SR_DYDX_PUBLIC_KEY + SR_COSMOS_KEY_BYTES, 3) ||
-	    !sr_bytes_zero(body + SR_DYDX_GOOD_TIL + 4, 4))
+	    !sr_all_zero(body + SR_DYDX_PUBLIC_KEY + SR_COSMOS_KEY_BYTES, 3) ||
+	    !sr_all_zero(body + SR_DYDX_GOOD_TIL + 4, 4))
 		return -EINVAL;
 	view->testnet = flags & SR_DYDX_TESTNET;
 	view->chain_id = chain;

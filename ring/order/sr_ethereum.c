@@ -103,7 +103,7 @@ static bool rows_valid(const unsigned char *body)
 	for (uint32_t i = 0; i < entries; i++) {
 		uint32_t keys;
 
-		if (used == rows || !sr_bytes_zero(row + ENTRY_ZERO, SR_ETH_ROW_BYTES - ENTRY_ZERO))
+		if (used == rows || !sr_all_zero(row + ENTRY_ZERO, SR_ETH_ROW_BYTES - ENTRY_ZERO))
 			return false;
 		keys = sr_get32(row + ENTRY_KEYS);
 		if (keys > rows - used - 1)
@@ -124,11 +124,11 @@ static bool fields_valid(const unsigned char *body)
 		return false;
 	if (chain_id > SR_ETH_CHAIN_ID_MAX)
 		return false;
-	if (!(flags & SR_ETH_HAS_TO) && !sr_bytes_zero(body + SR_ETH_TO, SR_ADDRESS_BYTES))
+	if (!(flags & SR_ETH_HAS_TO) && !sr_all_zero(body + SR_ETH_TO, SR_ADDRESS_BYTES))
 		return false;
 	if (action == SR_ETH_EIP191)
-		return !flags && sr_bytes_zero(body + SR_ORDER_NONCE, SR_ETH_ROWS - SR_ORDER_NONCE);
-	if (action != SR_ETH_EIP1559 && !sr_bytes_zero(body + SR_ETH_TIP, 32))
+		return !flags && sr_all_zero(body + SR_ORDER_NONCE, SR_ETH_ROWS - SR_ORDER_NONCE);
+	if (action != SR_ETH_EIP1559 && !sr_all_zero(body + SR_ETH_TIP, 32))
 		return false;
 	if (action <= SR_ETH_EIP155 &&
 	    ((action == SR_ETH_EIP155) != (chain_id != 0) || sr_get32(body + SR_ETH_ENTRIES)))
@@ -146,7 +146,7 @@ static uint64_t scaled(const unsigned char number[32], uint64_t factor, uint64_t
 	memcpy(&low, number + 24, sizeof low);
 	if (!factor)
 		return 0;
-	if (!sr_bytes_zero(number, 16))
+	if (!sr_all_zero(number, 16))
 		return UINT64_MAX;
 	product = (sr_u128)__builtin_bswap64(high) << 64 | __builtin_bswap64(low);
 	if (__builtin_mul_overflow(product, (sr_u128)factor, &product))

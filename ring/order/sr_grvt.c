@@ -185,7 +185,7 @@ static int head_decode(struct sr_order_view *view, const unsigned char *body)
 	uint32_t chain_id = sr_get32(body + SR_GRVT_CHAIN_ID);
 
 	if (view->nonce > UINT32_MAX || !domain_of(chain_id) || !expiration ||
-	    expiration > INT64_MAX || !sr_bytes_zero(body + SR_GRVT_TIF + 1, 7))
+	    expiration > INT64_MAX || !sr_all_zero(body + SR_GRVT_TIF + 1, 7))
 		return -EINVAL;
 	view->nonce_kind = SR_NONCE_UNIQUE;
 	view->chain_id = chain_id;
@@ -207,15 +207,15 @@ static bool instrument_valid(const unsigned char *name)
 			return false;
 	}
 	return length && length < SR_GRVT_INSTRUMENT_BYTES &&
-	       sr_bytes_zero(name + length, SR_GRVT_INSTRUMENT_BYTES - length);
+	       sr_all_zero(name + length, SR_GRVT_INSTRUMENT_BYTES - length);
 }
 
 static bool leg_valid(const unsigned char *row, bool market)
 {
-	return !sr_bytes_zero(row, SR_WORD_BYTES) && sr_get64(row + SR_GRVT_LEG_SIZE) &&
+	return !sr_all_zero(row, SR_WORD_BYTES) && sr_get64(row + SR_GRVT_LEG_SIZE) &&
 	       (sr_get64(row + SR_GRVT_LEG_PRICE) == 0) == market && row[SR_GRVT_LEG_BUYING] <= 1 &&
 	       row[SR_GRVT_LEG_DECIMALS] <= SR_GRVT_SIZE_DECIMALS_MAX &&
-	       sr_bytes_zero(row + SR_GRVT_LEG_DECIMALS + 1, 6) &&
+	       sr_all_zero(row + SR_GRVT_LEG_DECIMALS + 1, 6) &&
 	       instrument_valid(row + SR_GRVT_LEG_INSTRUMENT);
 }
 
@@ -244,7 +244,7 @@ static int order_decode(struct sr_order_view *view, const unsigned char *body)
 	if (flags & ~(unsigned int)SR_GRVT_FLAGS || tif < SR_GRVT_GOOD_TILL_TIME ||
 	    tif > SR_GRVT_FILL_OR_KILL)
 		return -EINVAL;
-	if (!(flags & SR_GRVT_HAS_BUILDER) && !sr_bytes_zero(body + SR_GRVT_BUILDER, 24))
+	if (!(flags & SR_GRVT_HAS_BUILDER) && !sr_all_zero(body + SR_GRVT_BUILDER, 24))
 		return -EINVAL;
 
 	for (uint32_t i = 0; i < rows; i++, row += SR_GRVT_LEG_BYTES) {
@@ -279,9 +279,9 @@ static int transfer_decode(struct sr_order_view *view, const unsigned char *body
 	uint64_t sub_account = __builtin_bswap64(sr_get64(row + TO_SUB_ACCOUNT));
 
 	if (body[SR_ORDER_FLAGS] || sr_get64(body + SR_GRVT_CLIENT_ORDER_ID) ||
-	    !sr_bytes_zero(body + SR_GRVT_BUILDER, SR_GRVT_ROWS - SR_GRVT_BUILDER) ||
+	    !sr_all_zero(body + SR_GRVT_BUILDER, SR_GRVT_ROWS - SR_GRVT_BUILDER) ||
 	    !sr_get64(row + TOKENS) || row[CURRENCY] < SR_GRVT_USD ||
-	    row[CURRENCY] > SR_GRVT_USDT || !sr_bytes_zero(row + CURRENCY + 1, 7))
+	    row[CURRENCY] > SR_GRVT_USDT || !sr_all_zero(row + CURRENCY + 1, 7))
 		return -EINVAL;
 
 	memcpy(to, row + TO, SR_ADDRESS_BYTES);

@@ -92,7 +92,7 @@ static uint32_t body_bytes(const unsigned char *body)
 /* What a flag leaves out is zero. */
 static bool absent_or(bool present, const unsigned char *p, size_t bytes)
 {
-	return present || sr_bytes_zero(p, bytes);
+	return present || sr_all_zero(p, bytes);
 }
 
 static int head_decode(struct sr_order_view *view, const unsigned char *body)
@@ -112,9 +112,9 @@ static int head_decode(struct sr_order_view *view, const unsigned char *body)
 	if (!!(flags & SR_HL_HAS_EXPIRES) != (expires != 0) ||
 	    !absent_or(flags & SR_HL_HAS_VAULT, body + SR_HL_VAULT, SR_ADDRESS_BYTES) ||
 	    !absent_or(flags & SR_HL_HAS_BUILDER, body + SR_HL_BUILDER, SR_ADDRESS_BYTES + 4) ||
-	    !sr_bytes_zero(body + SR_HL_GROUPING + 1, 3) ||
+	    !sr_all_zero(body + SR_HL_GROUPING + 1, 3) ||
 	    !absent_or(priority, body + SR_HL_PRIORITY, 4) ||
-	    !sr_bytes_zero(body + SR_HL_PRIORITY + 4, 4))
+	    !sr_all_zero(body + SR_HL_PRIORITY + 4, 4))
 		return -EINVAL;
 
 	view->testnet = flags & SR_HL_TESTNET;
@@ -151,7 +151,7 @@ static bool row_valid(const struct sr_hl_order *order, const unsigned char *body
 		return false;
 	if (flags & SR_HL_TARGET_CLOID && !modify)
 		return false;
-	if (!(flags & SR_HL_TARGET_CLOID) && !sr_bytes_zero(order->target_cloid + 8, 8))
+	if (!(flags & SR_HL_TARGET_CLOID) && !sr_all_zero(order->target_cloid + 8, 8))
 		return false;
 	/* With reduce-only a size of 0 closes the whole position: said on purpose, or not at all. */
 	return order->size || (!modify && flags & SR_HL_TRIGGER && flags & SR_HL_REDUCE_ONLY &&
@@ -219,7 +219,7 @@ static int others_decode(struct sr_order_view *view, const unsigned char *body, 
 		case SR_HL_UPDATE_LEVERAGE:
 			leg->size = sr_get32(row + 8);
 			if (flag > 1 || !leg->size || leg->size > SR_HL_LEVERAGE_MAX ||
-			    !sr_bytes_zero(row + 12, 4))
+			    !sr_all_zero(row + 12, 4))
 				return -EINVAL;
 			break;
 		case SR_HL_UPDATE_ISOLATED_MARGIN:

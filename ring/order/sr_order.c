@@ -179,12 +179,3 @@ void sr_party_set(struct sr_party *party, const void *data, uint32_t bytes)
 	party->bytes = (uint8_t)(bytes < SR_PARTY_BYTES ? bytes : SR_PARTY_BYTES);
 	memcpy(party->data, data, party->bytes);
 }
-
-bool sr_bytes_zero(const unsigned char *p, size_t bytes)
-{
-	unsigned char any = 0;
-
-	while (bytes--)
-		any |= *p++;
-	return any == 0;
-}

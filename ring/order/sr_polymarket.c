@@ -98,7 +98,7 @@ static uint32_t body_bytes(const unsigned char *body)
 static int auth_decode(struct sr_order_view *view, const unsigned char *body)
 {
 	if (body[SR_ORDER_FLAGS] & ~(unsigned int)SR_PM_TESTNET ||
-	    !sr_bytes_zero(body + SR_PM_AUTH_ADDRESS + SR_ADDRESS_BYTES, 4))
+	    !sr_all_zero(body + SR_PM_AUTH_ADDRESS + SR_ADDRESS_BYTES, 4))
 		return -EINVAL;
 	view->kind = SR_KIND_LOGIN;
 	view->testnet = body[SR_ORDER_FLAGS] & SR_PM_TESTNET;
@@ -128,8 +128,8 @@ static bool fields_valid(const unsigned char *body)
 		return false;
 	if (body[SR_ORDER_FLAGS] & SR_PM_POST_ONLY && type >= SR_PM_FOK)
 		return false;
-	return sr_bytes_zero(body + SR_PM_ORDER_TYPE + 1, 5) &&
-	       (!v1 || sr_bytes_zero(body + SR_PM_TAKER + SR_ADDRESS_BYTES, 4));
+	return sr_all_zero(body + SR_PM_ORDER_TYPE + 1, 5) &&
+	       (!v1 || sr_all_zero(body + SR_PM_TAKER + SR_ADDRESS_BYTES, 4));
 }
 
 /* Dollars for a share, in millionths: up for what we pay, down for what we get. */
@@ -181,9 +181,9 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 	sr_party_set(&view->account, body + SR_PM_MAKER, SR_ADDRESS_BYTES);
 	if (v1) {
 		view->fee = sr_get64(body + SR_PM_FEE_RATE);
-		if (!sr_bytes_zero(body + SR_PM_TAKER, SR_ADDRESS_BYTES))
+		if (!sr_all_zero(body + SR_PM_TAKER, SR_ADDRESS_BYTES))
 			sr_party_set(&view->destination, body + SR_PM_TAKER, SR_ADDRESS_BYTES);
-	} else if (!sr_bytes_zero(body + SR_PM_BUILDER, SR_WORD_BYTES)) {
+	} else if (!sr_all_zero(body + SR_PM_BUILDER, SR_WORD_BYTES)) {
 		sr_party_set(&view->fee_to, body + SR_PM_BUILDER, SR_WORD_BYTES);
 	}
 	leg_decode(&view->legs[0], body);

@@ -305,10 +305,10 @@ static int decode(struct sr_order_view *view, const unsigned char *body,
 	unsigned char separator[SR_WORD_BYTES];
 	struct sr_typed_walk walk;
 
-	if (!schema || !sr_bytes_zero(body + SR_TYPED_SCHEMA + 4, 4) ||
-	    !sr_bytes_zero(body + SR_TYPED_CONTRACT + SR_ADDRESS_BYTES, 4))
+	if (!schema || !sr_all_zero(body + SR_TYPED_SCHEMA + 4, 4) ||
+	    !sr_all_zero(body + SR_TYPED_CONTRACT + SR_ADDRESS_BYTES, 4))
 		return -EINVAL;
-	if (!schema->contract_in_body && !sr_bytes_zero(body + SR_TYPED_CONTRACT, SR_ADDRESS_BYTES))
+	if (!schema->contract_in_body && !sr_all_zero(body + SR_TYPED_CONTRACT, SR_ADDRESS_BYTES))
 		return -EINVAL;
 	if (schema->roles[SR_ROLE_NONCE] < 0 && view->nonce)
 		return -EINVAL;

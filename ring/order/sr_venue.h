@@ -89,9 +89,6 @@ void sr_order_head_put(unsigned char *body, uint32_t type, uint32_t action, uint
 /* sr_party_set - @bytes at most SR_PARTY_BYTES, or it is cut. */
 void sr_party_set(struct sr_party *party, const void *data, uint32_t bytes);
 
-/* sr_bytes_zero - for what must be. */
-bool sr_bytes_zero(const unsigned char *p, size_t bytes);
-
 SR_END_DECLS
 
 #endif /* SR_VENUE_H */
