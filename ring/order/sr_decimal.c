@@ -28,16 +28,31 @@ static const uint64_t powers[20] = {
 	E19,
 };
 
+/* Takes zeros off the end of a number above 0, at most as many as it has decimals, and
+ * returns the decimals that are left. A u64 ends in 19 zeros at most. */
+static inline unsigned int zeros_strip(uint64_t *v, unsigned int decimals)
+{
+#define STEP(zeros)                                            \
+	if (decimals >= (zeros) && *v % powers[zeros] == 0) { \
+		*v /= powers[zeros];                          \
+		decimals -= (zeros);                          \
+	}
+	STEP(16)
+	STEP(8)
+	STEP(4)
+	STEP(2)
+	STEP(1)
+#undef STEP
+	return decimals;
+}
+
 size_t sr_decimal_text(char text[SR_DECIMAL_TEXT_BYTES], uint64_t v, unsigned int decimals)
 {
 	char digits[SR_DECIMAL_TEXT_BYTES];
 	char *end = digits + sizeof digits, *at = end;
 	size_t count;
 
-	for (; decimals && v % 10 == 0 && v; decimals--)
-		v /= 10;
-	if (!v)
-		decimals = 0;
+	decimals = v ? zeros_strip(&v, decimals) : 0;
 
 	for (; decimals; decimals--, v /= 10) {
 		*--at = (char)('0' + v % 10);
@@ -108,9 +123,7 @@ unsigned int sr_decimal_figures(uint64_t v)
 
 unsigned int sr_decimal_places(uint64_t v, unsigned int decimals)
 {
-	for (; decimals && v % 10 == 0; decimals--)
-		v /= 10;
-	return v ? decimals : 0;
+	return v ? zeros_strip(&v, decimals) : 0;
 }
 
 static void multiply(uint64_t product[LIMBS], sr_u128 a, sr_u128 b)
@@ -143,6 +156,21 @@ static bool divide(uint64_t v[LIMBS], uint64_t by)
 	return rest != 0;
 }
 
+/* What nearly every order is: 64 bits each, and one division. */
+static int notional_small(uint64_t *notional, uint64_t price, uint64_t size, uint64_t by)
+{
+	sr_u128 product = (sr_u128)price * size;
+	uint64_t result;
+
+	if ((uint64_t)(product >> 64) >= by)
+		return -ERANGE;
+	result = (uint64_t)(product / by);
+	if (__builtin_add_overflow(result, (uint64_t)product != result * by, &result))
+		return -ERANGE;
+	*notional = result;
+	return 0;
+}
+
 int sr_notional(uint64_t *notional, sr_u128 price, int price_decimals, sr_u128 size,
 		int size_decimals)
 {
@@ -157,6 +185,8 @@ int sr_notional(uint64_t *notional, sr_u128 price, int price_decimals, sr_u128 s
 	if (scale < -SCALE_MAX || scale > SCALE_MAX)
 		return -ERANGE;
 
+	if (scale >= 0 && scale <= 19 && !(price >> 64) && !(size >> 64))
+		return notional_small(notional, (uint64_t)price, (uint64_t)size, powers[scale]);
 	multiply(v, price, size);
 	for (left = scale; left > 0; left -= 19)
 		remainder |= divide(v, powers[left < 19 ? left : 19]);
