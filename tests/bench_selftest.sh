@@ -71,7 +71,7 @@ done
 # A tenth of a millisecond shows; the other rows stay far below it. One try may meet a
 # busy machine, three will not.
 for pair in bench_ring:ring_256:ring_384 bench_local:presigned:bare bench_agent:direct:bare \
-	bench_order:sealed_order:digest_1 bench_order:digest_dydx:body_ready bench_sign:finish_checked:presigned bench_session:seal_384:open_384; do
+	bench_order:sealed_order:digest_1 bench_order:digest_dydx:decode_1 bench_sign:finish_checked:presigned bench_session:seal_384:open_384; do
 	p=${pair%%:*}
 	row=${pair#*:}
 	other=${row#*:}
