@@ -108,6 +108,7 @@ MP      := $(call tests_of,mp)
 STRESS  := $(call tests_of,stress)
 CT      := $(call tests_of,ct)
 FUZZ    := $(call tests_of,fuzz)
+EXP     := sr_exp sr_exp_report sr_exp_rig sr_exp_run sr_exp_selftest sr_exp_trace # of bench/exp01
 BENCH   := $(sort $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c)))
 
 .PHONY: all
@@ -176,6 +177,10 @@ $(BENCH): $(B)/bench/%: $(B)/bench/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
 
+$(B)/bench/exp01: $(call objects,bench,exp01 $(EXP)) $(O_all)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lz $(L_all)
+
 define folder_rule
 $$(B)/$(1)/%.o: $(1)/%.c Makefile
 	@mkdir -p $$(@D)
@@ -197,14 +202,16 @@ $(eval $(call folder_rule,tests,$(I_tests)))
 CLANG_MAJOR = $(shell clang -dumpversion 2>/dev/null | cut -d. -f1)
 PACKAGES_run  := gcc libc6-dev pkg-config libsecp256k1-dev liburing-dev libnuma-dev libssl-dev libjansson-dev libcbor-dev
 PACKAGES_test := $(PACKAGES_run) g++ clang libcriterion-dev valgrind spin binutils binutils-aarch64-linux-gnu \
-                 mandoc util-linux python3 openssl
+                 mandoc util-linux python3 openssl zlib1g-dev
 need = @PACKAGES="$(1)" NO_INSTALL="$(NO_INSTALL)" tests/packages.sh
 
-.PHONY: run test packages-run packages-tools packages-test
+.PHONY: run test packages-run packages-tools packages-exp01 packages-test
 packages-run:
 	$(call need,$(PACKAGES_run))
 packages-tools:
 	$(call need,$(PACKAGES_test))
+packages-exp01:
+	$(call need,zlib1g-dev)
 packages-test: packages-tools # only now is there a clang to ask for its number
 	$(call need,libclang-rt-$(CLANG_MAJOR)-dev)
 
@@ -224,11 +231,11 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign load dudect property soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign exp01 load dudect property soak fuzz headercheck \
         layers disasm readme selftest difftest image aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
-bench-programs: $(BENCH)
+bench-programs: $(BENCH) $(B)/bench/exp01
 
 check: unit-programs ## unit tests
 	$(Q)$(call run_each,$(UNIT),unit/,,$(TAP))
@@ -279,6 +286,9 @@ load: all $(B)/bench/bench_load ## open-loop loads: steady, storm, faults under 
 	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) storm
 	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) --split --processes 2 --kill agent@2 --kill signer@5 --kill client@8 steady
 	$(Q)$(B)/bench/bench_load $(LOAD_ARGS) ramp
+exp01: packages-run packages-exp01 all $(B)/bench/exp01 ## EXP-01: a million orders there and back, stamped; figures into build/exp01
+	$(Q)$(B)/bench/exp01 --out build/exp01 $(EXP01)
+	$(Q)bench/exp01_figures.sh build/exp01
 dudect: $(B)/bench/bench_dudect ## does the time of secret code depend on its secrets? reported, not judged
 	$(Q)$<
 property: $(B)/tests/test_policy ## ten million random orders, judged as OpenSSL's big numbers do

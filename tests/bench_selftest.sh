@@ -169,6 +169,57 @@ if command -v gnuplot >/dev/null; then
 else
 	echo "skip sign_figures.sh: gnuplot is not installed"
 fi
+
+# ---- exp01: its parts add up, and its files are what the figures are drawn from ----
+
+timeout 300 "$B/bench/exp01" --selftest >"$work/out" 2>&1
+check "exp01 passes its self-test" "$([ $? -eq 0 ] || cat "$work/out")"
+for args in "--samples 999" "--wait block" "--signer nowhere" "--signer unix:/x" "--key 2 --trust x" \
+	surplus; do
+	timeout 20 "$B/bench/exp01" $args >"$work/out" 2>"$work/err"
+	code=$?
+	check "exp01 refuses $args" "$([ $code -eq 2 ] && [ -s "$work/err" ] &&
+		[ ! -s "$work/out" ] || { echo "exit code $code"; cat "$work/out" "$work/err"; })"
+done
+timeout 300 "$B/bench/exp01" --samples 1000 --rate 5000 --segment 1024 --json --out "$work/exp01" \
+	>"$work/json" 2>"$work/err"
+check "exp01 makes a short run" "$([ $? -eq 0 ] || cat "$work/err")"
+for row in burst flat_64 slow_1 rate_16 paced; do
+	file=$work/exp01/samples-$row.tsv.gz
+	orders=$(sed -n "s/.*\"row\":\"$row\",.*\"orders\":\([0-9]*\),.*/\1/p" "$work/json")
+	problem=
+	lines=$(($(gzip -cd "$file" 2>/dev/null | wc -l) - 2))
+	[ "$lines" -eq "${orders:-0}" ] || problem="$lines samples of ${orders:-no} orders"
+	printed=$(sed -n "s/.*\"row\":\"$row\",.*\"round_trip_ns\":{[^}]*\"p99\":\([0-9]*\).*/\1/p" \
+		"$work/json")
+	gzip -cd "$file" >"$work/samples" 2>/dev/null
+	own=$(ranked "$work/samples" round_trip 0.99)
+	[ "${printed:-none}" = "$own" ] || problem="$problem p99: $printed, not $own"
+	# Every stage of an order, and the sum of them.
+	problem="$problem$(awk '/^#/ { next } !head { head = 1; next }
+		{ sum = 0; for (i = 3; i <= NF; i++) sum += $i }
+		sum - $1 > 12 || $1 - sum > 12 { print " stages add up to", sum, "not", $1; exit }' \
+		"$work/samples")"
+	check "exp01 keeps each order of $row, whose stages add up" "$problem"
+done
+if command -v python3 >/dev/null; then
+	check "exp01 --json is one document" "$(json "$work/json")"
+	check "exp01's summary is one document" "$(json "$work/exp01/summary.json")"
+else
+	echo "skip exp01 --json as a document: python3 is not installed"
+fi
+if command -v gnuplot >/dev/null; then
+	bench/exp01_figures.sh "$work/exp01" >"$work/out" 2>&1
+	check "exp01_figures.sh draws four figures" "$(
+		for n in 1 2 3 4; do
+			grep -q '</svg>' "$work/exp01/figure$n.svg" 2>/dev/null || echo "no figure$n.svg"
+			grep -q 'no enclave' "$work/exp01/figure$n.svg" 2>/dev/null ||
+				echo "figure$n.svg does not say that there was no enclave"
+			[ -s "$work/exp01/figure$n.png" ] || echo "no figure$n.png"
+		done; grep -v '^/.*\.[sp][vn]g$' "$work/out")"
+else
+	echo "skip exp01_figures.sh: gnuplot is not installed"
+fi
 mkdir "$work/path"
 for tool in sh dirname; do ln -s "$(command -v $tool)" "$work/path/$tool"; done
 PATH="$work/path" bench/sign_figures.sh "$work/samples" "$work/none" >"$work/out" 2>&1

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+#include "sr_exp_report.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "sr_bench.h"
+#include "sr_tune_check.h"
+
+#define BIN_NS 50u
+#define LINE_BYTES 512
+
+static const struct {
+	const char *key;
+	uint32_t share; /* in hundred-thousandths */
+} shares[] = {
+	{ "min", 0 },	   { "p25", 25000 },  { "p50", 50000 },	  { "p75", 75000 },
+	{ "p90", 90000 },  { "p99", 99000 },  { "p99_9", 99900 }, { "p99_99", 99990 },
+	{ "max", 100000 },
+};
+#define SHARES (sizeof shares / sizeof shares[0])
+
+/* ---- the machine ---- */
+
+static void first_line(char *text, size_t room, const char *command)
+{
+	FILE *p = popen(command, "re");
+
+	(void)snprintf(text, room, "unknown");
+	if (p && fgets(text, (int)room, p))
+		text[strcspn(text, "\n")] = '\0';
+	if (p)
+		(void)pclose(p);
+}
+
+void sr_exp_about_fill(struct sr_exp_about *about)
+{
+	struct sr_bench_machine machine;
+	time_t now = time(NULL);
+	struct tm utc;
+
+	sr_bench_machine_get(&machine);
+	(void)gmtime_r(&now, &utc);
+	(void)strftime(about->date, sizeof about->date, "%Y-%m-%d %H:%M UTC", &utc);
+	first_line(about->commit, sizeof about->commit,
+		   "git describe --always --dirty --abbrev=12 2>/dev/null");
+	(void)snprintf(about->cpu, sizeof about->cpu, "%s", machine.cpu);
+	(void)snprintf(about->kernel, sizeof about->kernel, "%s", machine.kernel);
+	(void)snprintf(about->libraries, sizeof about->libraries, "libsecp256k1 %s, %s, liburing %s",
+		       machine.secp256k1, OpenSSL_version(OPENSSL_VERSION), machine.liburing);
+	about->load = machine.load;
+}
+
+static void json_string(FILE *out, const char *key, const char *text)
+{
+	(void)fprintf(out, "\"%s\":", key);
+	sr_tune_json_string(out, text);
+}
+
+static void json_file(FILE *out, const char *key, const char *path)
+{
+	char line[LINE_BYTES] = "";
+	FILE *f = fopen(path, "re");
+
+	if (f && !fgets(line, sizeof line, f))
+		line[0] = '\0';
+	if (f)
+		(void)fclose(f);
+	line[strcspn(line, "\n")] = '\0';
+	json_string(out, key, f ? line : "unknown");
+}
+
+static void json_mitigations(FILE *out)
+{
+	static const char *const known[] = {
+		"meltdown", "spectre_v1", "spectre_v2", "spec_store_bypass", "l1tf", "mds",
+		"tsx_async_abort", "itlb_multihit", "srbds", "mmio_stale_data", "retbleed",
+		"spec_rstack_overflow", "gather_data_sampling", "reg_file_data_sampling", "tsa",
+		"indirect_target_selection", "vmscape",
+	};
+	char path[128];
+
+	(void)fprintf(out, "\"mitigations\":{");
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+		(void)snprintf(path, sizeof path, "/sys/devices/system/cpu/vulnerabilities/%s",
+			       known[i]);
+		(void)fputs(i ? "," : "", out);
+		json_file(out, known[i], path);
+	}
+	(void)fputs("}", out);
+}
+
+static void json_machine(FILE *out, const struct sr_exp_about *a)
+{
+	(void)fprintf(out, "\"machine\":{");
+	json_string(out, "cpu", a->cpu);
+	(void)fprintf(out, ",\"cpus_online\":%ld,\"cpus\":{\"client\":%d,\"agent\":%d,"
+			   "\"signer\":%d},\"load\":%.2f,", sysconf(_SC_NPROCESSORS_ONLN),
+		      a->cpus[0], a->cpus[1], a->cpus[2], a->load);
+	json_string(out, "kernel", a->kernel);
+	(void)fputs(",", out);
+	json_file(out, "command_line", "/proc/cmdline");
+	(void)fputs(",", out);
+	json_file(out, "clocksource",
+		  "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	(void)fputs(",", out);
+	json_file(out, "transparent_huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled");
+	(void)fputs(",", out);
+	json_file(out, "huge_pages", "/proc/sys/vm/nr_hugepages");
+	(void)fputs(",", out);
+	json_string(out, "libraries", a->libraries);
+	(void)fputs(",", out);
+	json_string(out, "compiler", __VERSION__);
+	(void)fputs(",", out);
+	json_mitigations(out);
+	(void)fprintf(out, ",\"tune\":%s}", a->tune ? a->tune : "null");
+}
+
+/* ---- rows ---- */
+
+static void json_histogram(FILE *out, const char *key, struct sr_histogram *h)
+{
+	(void)fprintf(out, "\"%s\":{", key);
+	for (size_t i = 0; i < SHARES; i++)
+		(void)fprintf(out, "%s\"%s\":%llu", i ? "," : "", shares[i].key,
+			      (unsigned long long)sr_histogram_percentile(h, shares[i].share));
+	(void)fputs("}", out);
+}
+
+static void json_counter(FILE *out, const char *key, const struct sr_counter *c)
+{
+	(void)fprintf(out, "\"%s\":{", key);
+	json_string(out, "counter", sr_counter_name(c->kind));
+	(void)fprintf(out, ",\"ticks_per_s\":%llu}", (unsigned long long)c->ticks_per_s);
+}
+
+static void json_row(FILE *out, struct sr_exp_row *row)
+{
+	const struct sr_exp_plan *plan = &row->plan;
+	bool first = true;
+
+	(void)fprintf(out, "{\"row\":\"%s\",", plan->key);
+	json_string(out, "text", plan->text);
+	(void)fprintf(out, ",\"batch\":%u,\"rate\":%llu,\"orders\":%llu,\"pool\":\"%s\",\"joined\":%llu,"
+			   "\"not_joined\":%llu,\"crossed\":%llu,\"pool_dry\":%llu,\"seconds\":%.3f,"
+			   "\"steal_ms\":%.0f,\"involuntary\":%llu,",
+		      plan->batch, (unsigned long long)plan->rate, (unsigned long long)plan->count,
+		      plan->refilled ? "refilled meanwhile" : "filled before",
+		      (unsigned long long)row->joined, (unsigned long long)row->unjoined,
+		      (unsigned long long)row->negative, (unsigned long long)row->pool_dry,
+		      (double)row->took_ns / 1e9, (double)row->steal_ns / 1e6,
+		      (unsigned long long)row->involuntary);
+	json_histogram(out, "round_trip_ns", &row->round_trip);
+	(void)fputs(",", out);
+	json_histogram(out, "from_schedule_ns", &row->scheduled);
+	(void)fprintf(out, ",\"stages_ns\":{");
+	for (uint32_t i = 0; i < SR_EXP_STAGES; i++) {
+		if (!plan->traced || !sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)i))
+			continue;
+		(void)fputs(first ? "" : ",", out);
+		json_histogram(out, sr_exp_stage_key((enum sr_exp_stage)i), &row->stages[i]);
+		first = false;
+	}
+	(void)fputs("}}", out);
+}
+
+void sr_exp_json(FILE *out, const struct sr_exp_about *a, struct sr_exp_row *rows, uint32_t count)
+{
+	(void)fprintf(out, "{\"program\":\"exp01\",\"version\":\"%s\",", SR_VERSION);
+	json_string(out, "date", a->date);
+	(void)fputs(",", out);
+	json_string(out, "commit", a->commit);
+	(void)fputs(",", out);
+	json_string(out, "where", a->where);
+	(void)fputs(",", out);
+	json_string(out, "transport", a->transport);
+	(void)fprintf(out, ",\"enclave\":%s,\"label\":\"measured\",\"stamp_ns\":%.1f,"
+			   "\"agent_event_ns\":%.1f,", a->enclave ? "true" : "false", a->stamp_ns,
+		      a->event_ns);
+	if (count) {
+		json_counter(out, "host", &rows[count - 1].clocks.host);
+		(void)fputs(",", out);
+		json_counter(out, "signer", &rows[count - 1].clocks.signer);
+		(void)fprintf(out, ",\"one_clock\":%s,",
+			      rows[count - 1].clocks.one ? "true" : "false");
+	}
+	json_machine(out, a);
+	(void)fprintf(out, ",\"rows\":[");
+	for (uint32_t i = 0; i < count; i++) {
+		(void)fputs(i ? ",\n" : "\n", out);
+		json_row(out, &rows[i]);
+	}
+	(void)fprintf(out, "]}\n");
+}
+
+static double us(struct sr_histogram *h, uint32_t share)
+{
+	return (double)sr_histogram_percentile(h, share) / 1e3;
+}
+
+static void print_stages(FILE *out, struct sr_exp_row *row)
+{
+	for (uint32_t i = 0; i < SR_EXP_STAGES; i++)
+		if (sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)i))
+			(void)fprintf(out, "    %-38s %8.3f %8.3f %8.3f %8.3f\n",
+				      sr_exp_stage_text((enum sr_exp_stage)i),
+				      us(&row->stages[i], 50000), us(&row->stages[i], 90000),
+				      us(&row->stages[i], 99000), us(&row->stages[i], 99900));
+}
+
+static void print_row(FILE *out, struct sr_exp_row *row, bool stages)
+{
+	(void)fprintf(out, "  %-40s %8.3f %8.3f %8.3f %8.3f %9.3f %9.3f\n", row->plan.text,
+		      us(&row->round_trip, 50000), us(&row->round_trip, 90000),
+		      us(&row->round_trip, 99000), us(&row->round_trip, 99900),
+		      us(&row->round_trip, 99990), us(&row->round_trip, 100000));
+	if (row->plan.rate)
+		(void)fprintf(out, "  %-40s %8.3f %8.3f %8.3f %8.3f %9.3f %9.3f\n",
+			      "    counted from the schedule", us(&row->scheduled, 50000),
+			      us(&row->scheduled, 90000), us(&row->scheduled, 99000),
+			      us(&row->scheduled, 99900), us(&row->scheduled, 99990),
+			      us(&row->scheduled, 100000));
+	if (row->pool_dry || row->unjoined || row->negative)
+		(void)fprintf(out, "    POOL DRY %llu times; %llu orders without a stamp, %llu stages "
+				   "below 0\n", (unsigned long long)row->pool_dry,
+			      (unsigned long long)row->unjoined,
+			      (unsigned long long)row->negative);
+	(void)fprintf(out, "    %llu orders in %.1f s; steal %.0f ms, %llu involuntary switches\n",
+		      (unsigned long long)row->plan.count, (double)row->took_ns / 1e9,
+		      (double)row->steal_ns / 1e6, (unsigned long long)row->involuntary);
+	if (stages && row->plan.traced)
+		print_stages(out, row);
+}
+
+void sr_exp_print(FILE *out, const struct sr_exp_about *a, struct sr_exp_row *rows, uint32_t count)
+{
+	(void)fprintf(out, "exp01 %s, %s, commit %s\n%s%s\n%s, CPUs %d, %d, %d; Linux %s; load %.1f\n%s\n",
+		      SR_VERSION, a->date, a->commit, a->where,
+		      a->enclave ? "" : ": NO ENCLAVE", a->cpu, a->cpus[0], a->cpus[1], a->cpus[2],
+		      a->kernel, a->load, a->libraries);
+	if (count)
+		(void)fprintf(out, "stamps: %s, %s clock%s; one costs %.1f ns, an event of the agent "
+				   "%.1f ns, all of an order's %.0f ns\n",
+			      sr_counter_name(rows[count - 1].clocks.host.kind),
+			      rows[count - 1].clocks.one ? "one" : "two",
+			      rows[count - 1].clocks.one ? "" : "s", a->stamp_ns, a->event_ns,
+			      (2 + SR_TRACE_MOMENTS) * a->stamp_ns + 3 * a->event_ns);
+	(void)fprintf(out, "microseconds, every sample kept%31s %8s %8s %8s %9s %9s\n", "p50", "p90",
+		      "p99", "p99.9", "p99.99", "max");
+	for (uint32_t i = 0; i < count; i++)
+		print_row(out, &rows[i], rows[i].plan.batch == 1 && !strchr(rows[i].plan.key, '_'));
+}
+
+/* ---- files ---- */
+
+static int fail(struct sr_reason *why, const char *path)
+{
+	int error = errno ? errno : EIO;
+
+	return sr_reason_set(why, -error, "cannot write %.200s: %s", path, strerror(error));
+}
+
+static int write_samples(const char *folder, const struct sr_exp_row *row, struct sr_reason *why)
+{
+	const struct sr_exp_order *orders = row->orders;
+	char path[4096], line[LINE_BYTES];
+	struct sr_exp_stay stay;
+	gzFile f;
+	int n;
+
+	if (!row->plan.traced)
+		return 0;
+
+	(void)snprintf(path, sizeof path, "%s/samples-%s.tsv.gz", folder, row->plan.key);
+	f = gzopen(path, "wb1");
+	if (!f)
+		return fail(why, path);
+	(void)gzbuffer(f, 1u << 20);
+	(void)gzprintf(f, "# %s: nanoseconds of each order\nround_trip\tlate", row->plan.text);
+	for (uint32_t s = 0; s < SR_EXP_STAGES; s++)
+		if (sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)s))
+			(void)gzprintf(f, "\t%s", sr_exp_stage_key((enum sr_exp_stage)s));
+	(void)gzputs(f, "\n");
+	for (uint64_t i = 0; i < row->joined; i++) {
+		if (sr_exp_stay(&stay, &orders[i], &row->clocks))
+			continue;
+		n = snprintf(line, sizeof line, "%lld\t%lld", (long long)stay.round_trip,
+			     (long long)stay.late);
+		for (uint32_t s = 0; s < SR_EXP_STAGES; s++)
+			if (sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)s))
+				n += snprintf(line + n, sizeof line - (size_t)n, "\t%lld",
+					      (long long)stay.stage[s]);
+		line[n++] = '\n';
+		if (gzwrite(f, line, (unsigned int)n) != n) {
+			(void)gzclose(f);
+			return fail(why, path);
+		}
+	}
+	return gzclose(f) == Z_OK ? 0 : fail(why, path);
+}
+
+static int open_figure(FILE **f, char *path, size_t room, const char *folder, const char *name,
+		       const char *key, struct sr_reason *why)
+{
+	(void)snprintf(path, room, "%s/figures/%s%s%s.tsv", folder, name, key ? "-" : "",
+		       key ? key : "");
+	*f = fopen(path, "we");
+	return *f ? 0 : fail(why, path);
+}
+
+static int close_figure(FILE *f, const char *path, struct sr_reason *why)
+{
+	int bad = ferror(f);
+
+	return fclose(f) == 0 && !bad ? 0 : fail(why, path);
+}
+
+/* Share of orders in each bin, up to the percentile that the figure ends at. */
+static int write_bins(const char *folder, struct sr_exp_row *row, struct sr_reason *why)
+{
+	struct sr_histogram *h = &row->round_trip;
+	uint64_t end = sr_histogram_percentile(h, 99900); /* sorts */
+	char path[4096];
+	size_t i = 0;
+	FILE *f;
+	int ret = open_figure(&f, path, sizeof path, folder, "bins", row->plan.key, why);
+
+	if (ret)
+		return ret;
+	for (uint64_t bin = 0; bin * BIN_NS <= end && i < h->count; bin++) {
+		size_t begin = i;
+
+		while (i < h->count && h->samples_ns[i] < (bin + 1) * BIN_NS)
+			i++;
+		if (i > begin)
+			(void)fprintf(f, "%.3f\t%.5f\n", (double)(bin * BIN_NS) / 1e3,
+				      100.0 * (double)(i - begin) / (double)h->count);
+	}
+	return close_figure(f, path, why);
+}
+
+static int write_tails(const char *folder, struct sr_exp_row *row, struct sr_reason *why)
+{
+	static const uint32_t tails[] = { 50000, 90000, 99000, 99900, 99990 };
+	char path[4096];
+	FILE *f;
+	int ret = open_figure(&f, path, sizeof path, folder, "tails", row->plan.key, why);
+
+	for (uint32_t i = 0; ret == 0 && i < sizeof tails / sizeof tails[0]; i++)
+		(void)fprintf(f, "%u\t%.3f\t%.3f\n", i + 1, us(&row->round_trip, tails[i]),
+			      us(&row->scheduled, tails[i]));
+	return ret ? ret : close_figure(f, path, why);
+}
+
+static int write_stages(const char *folder, struct sr_exp_row *row, struct sr_reason *why)
+{
+	char path[4096];
+	FILE *f;
+	int ret = open_figure(&f, path, sizeof path, folder, "stages", row->plan.key, why);
+
+	for (uint32_t i = 0; ret == 0 && row->plan.traced && i < SR_EXP_STAGES; i++)
+		if (sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)i))
+			(void)fprintf(f, "%s\t%.3f\t%s\n", sr_exp_stage_key((enum sr_exp_stage)i),
+				      us(&row->stages[i], 50000),
+				      sr_exp_stage_text((enum sr_exp_stage)i));
+	return ret ? ret : close_figure(f, path, why);
+}
+
+/* Lines `NAME VALUE` for a shell. */
+static int write_facts(const char *folder, const struct sr_exp_about *a,
+		       const struct sr_exp_row *rows, uint32_t count, struct sr_reason *why)
+{
+	char path[4096];
+	FILE *f;
+	int ret = open_figure(&f, path, sizeof path, folder, "facts", NULL, why);
+
+	if (ret)
+		return ret;
+	(void)fprintf(f, "machine\t%s, %ld CPUs, Linux %s\ndate\t%s\ncommit\t%s\nwhere\t%s\n"
+			 "enclave\t%d\n", a->cpu, sysconf(_SC_NPROCESSORS_ONLN), a->kernel, a->date,
+		      a->commit, a->where, a->enclave);
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(rows[i].plan.key, "paced"))
+			(void)fprintf(f, "orders\t%llu\nrate\t%llu\n",
+				      (unsigned long long)rows[i].plan.count,
+				      (unsigned long long)rows[i].plan.rate);
+	return close_figure(f, path, why);
+}
+
+static int make_folder(const char *path, struct sr_reason *why)
+{
+	return mkdir(path, 0755) == 0 || errno == EEXIST ? 0 : fail(why, path);
+}
+
+static int write_summary(const char *folder, const struct sr_exp_about *a, struct sr_exp_row *rows,
+			 uint32_t count, struct sr_reason *why)
+{
+	char path[4096];
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "%s/summary.json", folder);
+	f = fopen(path, "we");
+	if (!f)
+		return fail(why, path);
+	sr_exp_json(f, a, rows, count);
+	return close_figure(f, path, why);
+}
+
+int sr_exp_write(const char *folder, const struct sr_exp_about *about, struct sr_exp_row *rows,
+		 uint32_t count, struct sr_reason *why)
+{
+	char figures[4096];
+	int ret = make_folder(folder, why);
+
+	(void)snprintf(figures, sizeof figures, "%s/figures", folder);
+	if (ret == 0)
+		ret = make_folder(figures, why);
+	if (ret == 0)
+		ret = write_summary(folder, about, rows, count, why);
+	if (ret == 0)
+		ret = write_facts(folder, about, rows, count, why);
+	for (uint32_t i = 0; i < count && ret == 0; i++) {
+		ret = write_samples(folder, &rows[i], why);
+		if (ret == 0)
+			ret = write_bins(folder, &rows[i], why);
+		if (ret == 0)
+			ret = write_tails(folder, &rows[i], why);
+		if (ret == 0)
+			ret = write_stages(folder, &rows[i], why);
+	}
+	return ret;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sr_exp_selftest.h - does EXP-01 reckon right?
+ */
+#ifndef SR_EXP_SELFTEST_H
+#define SR_EXP_SELFTEST_H
+
+#include "sr_exp.h"
+#include "sr_reason.h"
+
+#define SR_EXP_TEST_DELAY_NS (2u * SR_NS_PER_MS)
+
+SR_BEGIN_DECLS
+
+/*
+ * sr_exp_test_arithmetic - on orders that are made up: percentiles are those of a count
+ * by their definition; a delay in front of any stamp is in the stage that it ends, and
+ * in no other, with one clock and with two; stages add up; traces are joined whatever is
+ * between, and an order without a stamp has no stages.
+ *
+ * Returns 0 or -EBADMSG with a reason.
+ */
+SR_WARN_UNUSED int sr_exp_test_arithmetic(struct sr_reason *why);
+
+/*
+ * sr_exp_test_rows - on a real run: every order was joined, its stages add up, and the
+ * row "delayed", where the client waits SR_EXP_TEST_DELAY_NS before each poll, has orders
+ * that show that in their last stage and in no other.
+ *
+ * Returns 0 or -EBADMSG with a reason.
+ */
+SR_WARN_UNUSED int sr_exp_test_rows(struct sr_exp_row *rows, uint32_t count,
+				    struct sr_reason *why);
+
+SR_END_DECLS
+
+#endif /* SR_EXP_SELFTEST_H */
