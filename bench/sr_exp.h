@@ -82,6 +82,7 @@ struct sr_exp_plan {
 	uint64_t rate;   /* orders a second; 0: the next batch when the last is answered */
 	uint64_t count;  /* orders, a multiple of batch */
 	bool refilled;   /* the pool is filled meanwhile; else it was filled before */
+	bool typed;      /* a Hyperliquid order, judged by a policy; else 256 bytes */
 	bool traced;     /* else submit and popped are all that there is */
 };
 

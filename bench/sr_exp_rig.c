@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_exp_rig.h"
 
+/* Key 2 signs typed orders, whose nonces the signer gives. */
+#define RIG_NONCE_2 "presign"
+#define RIG_PERMIT_2                                                                              \
+	"\"permit\": [ \"hyperliquid/order\" ], \"policy\": { \"networks\": [ \"testnet\" ],\n"       \
+	"      \"assets\": [ { \"id\": 0, \"size_decimals\": 5, \"size_max\": \"10\",\n"              \
+	"        \"notional_max\": \"10000000\", \"price_min\": \"1\",\n"                            \
+	"        \"price_max\": \"1000000\" } ], \"reduce_only\": false,\n"                          \
+	"      \"expiry_max_ms\": \"unlimited\", \"venue_nonce\": \"given\",\n"                        \
+	"      \"rate\": { \"key_per_s\": 100000, \"key_burst\": 100000,\n"                           \
+	"        \"session_per_s\": 100000, \"session_burst\": 100000 },\n"                           \
+	"      \"window\": { \"seconds\": 1, \"notional_max\": \"unlimited\" },\n"                    \
+	"      \"unexpired_notional_max\": \"unlimited\", \"lease\": false }"
+
 #include "sr_local_rig.h"
 
 #define READY_NS (60ull * SR_NS_PER_S) /* the largest pool has to be filled */

@@ -13,6 +13,7 @@ struct run {
 	uint64_t begin;
 	double ticks_a_batch; /* 0: no schedule */
 	uint32_t batch;
+	bool typed;
 };
 
 static uint64_t now(const struct run *r)
@@ -25,10 +26,10 @@ static int submit_one(struct run *r, uint64_t intended)
 	struct sr_exp_engine *e = r->engine;
 	struct sr_exp_order *order = &r->orders[r->submitted];
 	struct sr_request request = {
-		.key = e->key,
-		.type = SR_ECDSA_SHA256,
-		.body_bytes = SR_EXP_MESSAGE_BYTES,
-		.body = e->message,
+		.key = r->typed ? e->typed_key : e->key,
+		.type = r->typed ? e->typed_type : SR_ECDSA_SHA256,
+		.body_bytes = r->typed ? e->typed_bytes : SR_EXP_MESSAGE_BYTES,
+		.body = r->typed ? e->typed_body : e->message,
 		.user_data = r->submitted,
 	};
 	int ret;
@@ -112,6 +113,7 @@ int sr_exp_run(struct sr_exp_engine *engine, struct sr_exp_order *orders, uint32
 		.orders = orders,
 		.count = count,
 		.batch = plan->batch,
+		.typed = plan->typed,
 	};
 	uint64_t intended;
 	int ret = 0;

@@ -24,7 +24,11 @@ struct sr_exp_engine {
 	uint64_t poll_delay_ns; /* injected before each poll; 0 but in tests */
 	uint64_t number;        /* of the last order, in all runs */
 	struct sr_completion last; /* of the last order that was popped, */
-	unsigned char message[SR_EXP_MESSAGE_BYTES]; /* and what it signs */
+	unsigned char message[SR_EXP_MESSAGE_BYTES]; /* and what it signs, of a blind one */
+	uint32_t typed_key; /* orders of a plan that says so: key, type and body */
+	uint16_t typed_type;
+	uint16_t typed_bytes;
+	const unsigned char *typed_body;
 };
 
 SR_BEGIN_DECLS

@@ -22,6 +22,12 @@
 #define RIG_PERMIT "\"permit\": [ \"ecdsa-sha256\" ]"
 #endif
 
+/* The same of the second key, and where its nonces come from. */
+#ifndef RIG_PERMIT_2
+#define RIG_PERMIT_2 RIG_PERMIT
+#define RIG_NONCE_2 "hedged"
+#endif
+
 static struct {
 	char dir[64];
 	char keys[80];
@@ -159,9 +165,10 @@ static inline int make_manifest(const char *trader)
 
 	for (uint32_t at = 0; at < RIG_KEYS; at++)
 		n += snprintf(text + n, sizeof text - (size_t)n,
-			      "    { \"id\": %u, \"nonce\": \"%s\", " RIG_PERMIT ",\n"
+			      "    { \"id\": %u, \"nonce\": \"%s\", %s,\n"
 			      "      \"identities\": [ \"bench\" ], \"unsealed_uids\": [ %u ] }%s\n",
-			      at + 1, at ? "hedged" : "presign", (unsigned int)geteuid(),
+			      at + 1, at ? RIG_NONCE_2 : "presign", at ? RIG_PERMIT_2 : RIG_PERMIT,
+			      (unsigned int)geteuid(),
 			      at + 1 < RIG_KEYS ? "," : " ] }");
 	return write_file(rig.manifest, text) ? -EIO : finish(start("sigringctl", sign, NULL, 0));
 }
