@@ -231,7 +231,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-sign exp01 load dudect property soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-ring bench-sign exp01 load dudect property soak fuzz headercheck \
         layers disasm readme selftest difftest image aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -277,6 +277,8 @@ aarch64: ## cross-build, and run under qemu-user what can run there
 bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing
 	$(Q)for b in $(filter-out %/bench_sign %/bench_dudect %/bench_load,$(BENCH)); do $$b || exit 1; done
 	$(Q)bench/macro.sh $(B)
+bench-ring: $(B)/bench/bench_ring ## the ring against a cache line, sockets, pipes, eventfd and io_uring; 64, 256 and 1024 bytes
+	$(Q)$< --all
 bench-sign: all $(B)/bench/bench_sign ## signing beside what users would pick instead; figures into build/figures
 	$(Q)mkdir -p build/figures
 	$(Q)$(B)/bench/bench_sign --samples build/figures/samples.txt

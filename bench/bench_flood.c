@@ -48,6 +48,7 @@ static struct {
 	uint64_t number;
 	unsigned char message[MESSAGE_BYTES];
 	pid_t local, flooder;
+	struct sr_bench bench; /* for its count of what disturbs */
 } run = { .windows = 10, .rate = 1000 };
 
 /* ---- the flood ---- */
@@ -253,6 +254,10 @@ static void report(void)
 	(void)printf("  flood over quiet: p50 %.2f, p99 %.2f, p99.9 %.2f\n",
 		     at[FLOOD][0] / at[QUIET][0], at[FLOOD][1] / at[QUIET][1],
 		     at[FLOOD][2] / at[QUIET][2]);
+	(void)printf("  no window was thrown away: a flood is a disturbance; steal %.0f ms, context "
+		     "switches: %llu voluntary, %llu involuntary\n",
+		     (double)run.bench.steal_ns / 1e6, (unsigned long long)run.bench.voluntary,
+		     (unsigned long long)run.bench.involuntary);
 	(void)printf("  %llu conversations of %u a second asked for: %llu documents, %llu "
 		     "handshakes, all refused; %llu turned away before\n",
 		     (unsigned long long)run.flood->begun, run.rate,
@@ -277,6 +282,7 @@ static const struct sr_program program = {
 int main(int argc, char **argv)
 {
 	struct sr_reason why = { 0, "" };
+	struct sr_bench_watch from;
 	int ret = sr_config_args(&program, argc, argv, &why);
 
 	if (ret >= 0)
@@ -284,8 +290,14 @@ int main(int argc, char **argv)
 						 argv[ret]) : set_up(&why);
 	if (ret < 0 && !why.error)
 		(void)sr_reason_set(&why, ret, "%s", strerror(-ret));
+	memcpy(run.bench.cpus, run.cpus, sizeof run.cpus);
+	run.bench.peer = run.local;
+	from = sr_bench_look(&run.bench);
 	for (uint32_t i = 0; i < 2 * run.windows && ret >= 0; i++)
 		ret = window(i & 1);
+	(void)sr_bench_disturbed(&run.bench, &from);
+	if (ret >= 0 && (!sr_bench_tree(run.local) || !sr_bench_tree(run.flooder)))
+		ret = sr_reason_set(&why, -EXDEV, "no ratio: a side is not of this run's processes");
 	if (ret >= 0)
 		report();
 	else

@@ -7,463 +7,139 @@
  * says so. The floor is a cache line a direction that is written by one side and
  * polled by the other. The rings are the product's: regions made, sealed and
  * joined as at an attach, sr_slot.h for every access, the next slot for each
- * message, the copy judged. Sockets and pipes carry 256 bytes each way.
+ * message, the copy judged. Sockets and pipes (sr_ring_wires.h) carry as many bytes
+ * each way as the ring's slots have. Each round trip is also given as a multiple of the
+ * raw line of its own rounds.
  */
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/mman.h>
+#include "sr_ring_rows.h"
+
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "sr_attach.h"
-#include "sr_bench.h"
-#include "sr_record.h"
-#include "sr_region.h"
 
-#define MESSAGE_BYTES 256u
 #define BATCH 64u
 #define STREAM_BATCH 20000u
 #define BATCH_MAX 200u
-#define SLOT_BYTES_MAX 384u
+#define SIBLINGS 1.25 /* work slowed down so much by the other CPU's: they share a core */
 
-/* One page that both processes map: orders to the peer, and the lines that are
- * the floor. Everything written by one side has a line of its own. */
-struct shared {
-	SR_ALIGNED(SR_LINE_BYTES) uint64_t order; /* raised: measure what follows */
-	uint32_t row;
-	uint32_t count;
-	uint64_t delay_ns;
-	SR_ALIGNED(SR_LINE_BYTES) uint64_t done; /* the peer's: order that is finished */
-	SR_ALIGNED(SR_LINE_BYTES) uint64_t ping;
-	SR_ALIGNED(SR_LINE_BYTES) uint64_t pong;
-	SR_ALIGNED(SR_LINE_BYTES) uint64_t both;
-};
+static bool all, vsock;
 
-/* One side's view of a pair of regions. */
-struct ring {
-	struct sr_geometry submission;
-	struct sr_geometry completion;
-	struct sr_region own;
-	struct sr_region other;
-	struct sr_slots out;
-	struct sr_slots in;
-	uint64_t word; /* of the next message */
-};
-
-/* One side's descriptors of a socket or a pair of pipes. */
-struct wire {
-	int in;
-	int out;
-};
-
-enum { RING_DEFAULT, RING_EVEN, RINGS };
-enum { WIRE_STREAM, WIRE_SEQPACKET, WIRE_TCP, WIRE_PIPE, WIRES };
-
-static struct shared *shared;
-static struct ring rings[RINGS] = {
-	[RING_DEFAULT] = { .submission = { 1, SR_DEPTH_DEFAULT, SR_SUB_BYTES_DEFAULT },
-			   .completion = { 1, SR_DEPTH_DEFAULT, SR_CMP_BYTES } },
-	[RING_EVEN] = { .submission = { 1, SR_DEPTH_DEFAULT, MESSAGE_BYTES },
-			.completion = { 1, SR_DEPTH_DEFAULT, MESSAGE_BYTES } },
-};
-static struct wire wires[WIRES];
-static uint64_t line_number; /* private: both sides count alike */
-static uint64_t both_number;
-static SR_ALIGNED(SR_LINE_BYTES) unsigned char request[SLOT_BYTES_MAX];
-static SR_ALIGNED(SR_LINE_BYTES) unsigned char reply[SLOT_BYTES_MAX];
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-/*
- * The two ends of a row. Hot, because the peer never returns, so that the compiler
- * takes all that it calls for cold and copies by `rep movs`: 50 ns a message. Of
- * its own and aligned, because where a spin of three instructions falls in a line
- * of code moves the floor by a tenth, from one build to the next.
- */
-#define HOT static __attribute__((noinline, hot, aligned(128)))
-
-static _Noreturn void die(const char *what)
+static bool is_rate(const struct row *row)
 {
-	(void)fprintf(stderr, "bench_ring: %s: %s\n", what, strerror(errno));
-	_exit(1);
+	return row->kind == KIND_RING_RATE || row->kind == KIND_WIRE_RATE;
 }
 
-static void hold(uint64_t delay_ns)
+static void ask(const struct row *row, uint32_t count)
 {
-	if (SR_UNLIKELY(delay_ns))
-		sr_bench_spin(delay_ns);
-}
-
-ALWAYS_INLINE void idle(bool pause)
-{
-	if (pause)
-		sr_pause();
-}
-
-/* ---- the floor ---- */
-
-ALWAYS_INLINE void lines_ask(uint32_t count, bool pause)
-{
-	while (count--) {
-		sr_store_release(&shared->ping, ++line_number);
-		while (sr_load_acquire(&shared->pong) != line_number)
-			idle(pause);
-	}
-}
-
-ALWAYS_INLINE void lines_serve(uint32_t count, uint64_t delay_ns, bool pause)
-{
-	while (count--) {
-		line_number++;
-		while (sr_load_acquire(&shared->ping) != line_number)
-			idle(pause);
-		hold(delay_ns);
-		sr_store_release(&shared->pong, line_number);
-	}
-}
-
-HOT void lines_ask_spin(uint32_t count)
-{
-	lines_ask(count, false);
-}
-
-HOT void lines_serve_spin(uint32_t count, uint64_t delay_ns)
-{
-	lines_serve(count, delay_ns, false);
-}
-
-HOT void lines_ask_pause(uint32_t count)
-{
-	lines_ask(count, true);
-}
-
-HOT void lines_serve_pause(uint32_t count, uint64_t delay_ns)
-{
-	lines_serve(count, delay_ns, true);
-}
-
-HOT void one_ask(uint32_t count)
-{
-	while (count--) {
-		sr_store_release(&shared->both, both_number + 1);
-		both_number += 2;
-		while (sr_load_acquire(&shared->both) != both_number)
-			;
-	}
-}
-
-HOT void one_serve(uint32_t count, uint64_t delay_ns)
-{
-	while (count--) {
-		while (sr_load_acquire(&shared->both) != both_number + 1)
-			;
-		hold(delay_ns);
-		both_number += 2;
-		sr_store_release(&shared->both, both_number);
-	}
-}
-
-/* ---- rings ---- */
-
-ALWAYS_INLINE void await(const struct ring *r, uint64_t word, bool pause)
-{
-	int ret;
-
-	while ((ret = sr_slot_look(&r->in, word)) == -EAGAIN) {
-		sr_slot_expect(&r->in, word);
-		idle(pause);
-	}
-	if (SR_UNLIKELY(ret < 0)) {
-		errno = -ret;
-		die("ring");
-	}
-}
-
-static void check_reply(uint64_t word)
-{
-	if (SR_UNLIKELY(sr_get64(reply + SR_CMP_BODY) != word)) {
-		errno = EBADMSG;
-		die("a reply is not the request's");
-	}
-}
-
-ALWAYS_INLINE void ring_ask(struct ring *r, uint32_t count, bool pause)
-{
-	while (count--) {
-		uint64_t word = r->word++;
-
-		sr_put64(request + SR_SUB_BODY, word);
-		sr_slot_publish(&r->out, word, request);
-		await(r, word, pause);
-		sr_slot_copy(&r->in, word, reply);
-		check_reply(word);
-	}
-}
-
-ALWAYS_INLINE void answer(struct ring *r, uint64_t word, uint64_t delay_ns)
-{
-	sr_slot_copy(&r->in, word, request);
-	hold(delay_ns);
-	sr_put64(reply + SR_CMP_BODY, sr_get64(request + SR_SUB_BODY));
-	sr_slot_publish(&r->out, word, reply);
-}
-
-ALWAYS_INLINE void ring_serve(struct ring *r, uint32_t count, uint64_t delay_ns, bool pause)
-{
-	while (count--) {
-		uint64_t word = r->word++;
-
-		await(r, word, pause);
-		answer(r, word, delay_ns);
-	}
-}
-
-HOT void ring_ask_spin(struct ring *r, uint32_t count)
-{
-	ring_ask(r, count, false);
-}
-
-HOT void ring_serve_spin(struct ring *r, uint32_t count, uint64_t delay_ns)
-{
-	ring_serve(r, count, delay_ns, false);
-}
-
-HOT void ring_ask_pause(struct ring *r, uint32_t count)
-{
-	ring_ask(r, count, true);
-}
-
-HOT void ring_serve_pause(struct ring *r, uint32_t count, uint64_t delay_ns)
-{
-	ring_serve(r, count, delay_ns, true);
-}
-
-/* As many in flight as the depth allows; the credit rule is the client's own. */
-HOT void ring_flood(struct ring *r, uint32_t count)
-{
-	uint64_t sent = 0, answered = 0;
-	uint64_t first = r->word;
-
-	while (answered < count) {
-		if (sent < count && sent - answered <= r->out.mask) {
-			sr_put64(request + SR_SUB_BODY, first + sent);
-			sr_slot_publish(&r->out, first + sent, request);
-			sent++;
-		}
-		while (answered < sent && sr_slot_look(&r->in, first + answered) == 0) {
-			sr_slot_copy(&r->in, first + answered, reply);
-			check_reply(first + answered);
-			answered++;
-		}
-	}
-	r->word = first + count;
-}
-
-/* ---- sockets and pipes ---- */
-
-static void wire_mode(struct wire *w, int kind, bool busy)
-{
-	int fds[] = { w->in, w->out };
-
-	(void)kind;
-	for (int i = 0; i < 2; i++)
-		if (fcntl(fds[i], F_SETFL, busy ? O_NONBLOCK : 0) < 0)
-			die("fcntl");
-}
-
-/* Sockets are told by a flag a call, as the agent does; pipes by their mode. */
-static void wire_put(const struct wire *w, int kind, bool busy, const void *data)
-{
-	size_t done = 0;
-
-	while (done < MESSAGE_BYTES) {
-		const char *at = (const char *)data + done;
-		ssize_t n = kind == WIRE_PIPE ? write(w->out, at, MESSAGE_BYTES - done) :
-						send(w->out, at, MESSAGE_BYTES - done,
-						     (busy ? MSG_DONTWAIT : 0) | MSG_NOSIGNAL);
-
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EAGAIN && errno != EINTR)
-			die("send");
-	}
-}
-
-static void wire_get(const struct wire *w, int kind, bool busy, void *data)
-{
-	size_t done = 0;
-
-	while (done < MESSAGE_BYTES) {
-		char *at = (char *)data + done;
-		ssize_t n = kind == WIRE_PIPE ? read(w->in, at, MESSAGE_BYTES - done) :
-						recv(w->in, at, MESSAGE_BYTES - done,
-						     busy ? MSG_DONTWAIT : 0);
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			die("recv");
-	}
-}
-
-static void wire_ask(int kind, bool busy, uint32_t count)
-{
-	struct wire *w = &wires[kind];
-
-	if (kind == WIRE_PIPE)
-		wire_mode(w, kind, busy);
-	while (count--) {
-		uint64_t number = ++line_number;
-
-		sr_put64(request, number);
-		wire_put(w, kind, busy, request);
-		wire_get(w, kind, busy, reply);
-		if (sr_get64(reply) != number) {
-			errno = EBADMSG;
-			die("a reply is not the request's");
-		}
-	}
-}
-
-static void wire_serve(int kind, bool busy, uint32_t count, uint64_t delay_ns)
-{
-	struct wire *w = &wires[kind];
-
-	if (kind == WIRE_PIPE)
-		wire_mode(w, kind, busy);
-	while (count--) {
-		line_number++; /* keeps the two sides' counts alike */
-		wire_get(w, kind, busy, request);
-		hold(delay_ns);
-		wire_put(w, kind, busy, request);
-	}
-}
-
-/* ---- the rows ---- */
-
-enum row {
-	ROW_LINES, ROW_LINES_PAUSE, ROW_ONE_LINE,
-	ROW_EVEN, ROW_DEFAULT, ROW_EVEN_PAUSE, ROW_DEFAULT_PAUSE,
-	ROW_STREAM, ROW_SEQPACKET, ROW_TCP, ROW_PIPE,
-	ROW_STREAM_BLOCK, ROW_SEQPACKET_BLOCK, ROW_TCP_BLOCK, ROW_PIPE_BLOCK,
-	ROW_FLOOD, ROWS,
-};
-
-#define FIRST_WIRE ROW_STREAM
-#define WIRE_ROWS (2 * WIRES)
-
-static const struct {
-	const char *key;
-	const char *text;
-	uint32_t batches; /* in a round */
-} table[ROWS] = {
-	[ROW_LINES] = { "line", "raw cache line, one a direction", 160 },
-	[ROW_LINES_PAUSE] = { "line_pause", "raw cache line, with a pause in the spin", 160 },
-	[ROW_ONE_LINE] = { "line_shared", "raw cache line, one for both directions", 160 },
-	[ROW_EVEN] = { "ring_256", "ring, slots of 256 out and 256 back", 160 },
-	[ROW_DEFAULT] = { "ring_384", "ring, slots of 384 out and 128 back (default)", 160 },
-	[ROW_EVEN_PAUSE] = { "ring_256_pause", "ring 256/256, with a pause in the spin", 160 },
-	[ROW_DEFAULT_PAUSE] = { "ring_384_pause", "ring 384/128, with a pause in the spin", 160 },
-	[ROW_STREAM] = { "unix_stream", "AF_UNIX stream, busy-polling", 16 },
-	[ROW_SEQPACKET] = { "unix_seqpacket", "AF_UNIX seqpacket, busy-polling", 16 },
-	[ROW_TCP] = { "tcp", "TCP loopback, busy-polling", 12 },
-	[ROW_PIPE] = { "pipe", "two pipes, busy-polling", 16 },
-	[ROW_STREAM_BLOCK] = { "unix_stream_block", "AF_UNIX stream, blocking", 6 },
-	[ROW_SEQPACKET_BLOCK] = { "unix_seqpacket_block", "AF_UNIX seqpacket, blocking", 6 },
-	[ROW_TCP_BLOCK] = { "tcp_block", "TCP loopback, blocking", 6 },
-	[ROW_PIPE_BLOCK] = { "pipe_block", "two pipes, blocking", 6 },
-	[ROW_FLOOD] = { "ring_rate", "ring 384/128, up to 256 in flight", 3 },
-};
-
-static void ask(uint32_t row, uint32_t count)
-{
-	switch ((enum row)row) {
-	case ROW_LINES:
+	switch (row->kind) {
+	case KIND_LINES:
 		lines_ask_spin(count);
 		break;
-	case ROW_LINES_PAUSE:
+	case KIND_LINES_PAUSE:
 		lines_ask_pause(count);
 		break;
-	case ROW_ONE_LINE:
+	case KIND_ONE_LINE:
 		one_ask(count);
 		break;
-	case ROW_EVEN:
-		ring_ask_spin(&rings[RING_EVEN], count);
+	case KIND_RING:
+		ring_ask_spin(&rings[row->of], count);
 		break;
-	case ROW_DEFAULT:
-		ring_ask_spin(&rings[RING_DEFAULT], count);
+	case KIND_RING_PAUSE:
+		ring_ask_pause(&rings[row->of], count);
 		break;
-	case ROW_EVEN_PAUSE:
-		ring_ask_pause(&rings[RING_EVEN], count);
+	case KIND_RING_RATE:
+		ring_flood(&rings[row->of], count);
 		break;
-	case ROW_DEFAULT_PAUSE:
-		ring_ask_pause(&rings[RING_DEFAULT], count);
+	case KIND_BELL:
+		bell_ask(&rings[row->of], count);
 		break;
-	case ROW_FLOOD:
-		ring_flood(&rings[RING_DEFAULT], count);
+	case KIND_WIRE_RATE:
+		wire_flood((int)row->of, row->bytes, count);
+		break;
+	case KIND_WORK:
+	case KIND_WORK_BOTH:
+		work(count);
+		hold(shared->delay_ns * count);
 		break;
 	default:
-		wire_ask((int)(row - FIRST_WIRE) % WIRES, row - FIRST_WIRE < WIRES, count);
+		wire_ask((int)row->of, row->kind == KIND_WIRE, row->bytes, count);
 		break;
 	}
 }
 
-static void serve(uint32_t row, uint32_t count, uint64_t delay_ns)
+/* @count messages; @orders of them are asked for together. */
+static void serve(const struct row *row, uint32_t orders, uint32_t count, uint64_t delay_ns)
 {
-	switch ((enum row)row) {
-	case ROW_LINES:
-		lines_serve_spin(count, delay_ns);
+	switch (row->kind) {
+	case KIND_LINES:
+		lines_serve_spin(orders * count, delay_ns);
 		break;
-	case ROW_LINES_PAUSE:
-		lines_serve_pause(count, delay_ns);
+	case KIND_LINES_PAUSE:
+		lines_serve_pause(orders * count, delay_ns);
 		break;
-	case ROW_ONE_LINE:
-		one_serve(count, delay_ns);
+	case KIND_ONE_LINE:
+		one_serve(orders * count, delay_ns);
 		break;
-	case ROW_EVEN:
-		ring_serve_spin(&rings[RING_EVEN], count, delay_ns);
+	case KIND_RING:
+	case KIND_RING_RATE:
+		ring_serve_spin(&rings[row->of], orders * count, delay_ns);
 		break;
-	case ROW_DEFAULT:
-	case ROW_FLOOD:
-		ring_serve_spin(&rings[RING_DEFAULT], count, delay_ns);
+	case KIND_RING_PAUSE:
+		ring_serve_pause(&rings[row->of], orders * count, delay_ns);
 		break;
-	case ROW_EVEN_PAUSE:
-		ring_serve_pause(&rings[RING_EVEN], count, delay_ns);
+	case KIND_BELL:
+		bell_serve(&rings[row->of], orders * count, delay_ns);
 		break;
-	case ROW_DEFAULT_PAUSE:
-		ring_serve_pause(&rings[RING_DEFAULT], count, delay_ns);
+	case KIND_WIRE_RATE:
+		while (orders--)
+			wire_drain((int)row->of, row->bytes, count, delay_ns);
+		break;
+	case KIND_WORK:
+		while (!sr_load_acquire(&shared->worked)) /* pairs with measure() */
+			(void)usleep(100);
+		break;
+	case KIND_WORK_BOTH:
+		while (!sr_load_acquire(&shared->worked))
+			work(1);
 		break;
 	default:
-		wire_serve((int)(row - FIRST_WIRE) % WIRES, row - FIRST_WIRE < WIRES, count,
+		wire_serve((int)row->of, row->kind == KIND_WIRE, row->bytes, orders * count,
 			   delay_ns);
 		break;
 	}
 }
 
+static uint32_t batch_of(const struct sr_bench *b, const struct row *row)
+{
+	return b->selftest ? 1 : row->kind == KIND_RING_RATE ? STREAM_BATCH :
+			  row->kind == KIND_WIRE_RATE ? STREAM_BATCH / 10 : BATCH;
+}
+
 static int measure(struct sr_bench *b, uint32_t at)
 {
 	struct sr_bench_row *row = &b->rows[at];
-	uint32_t batch = b->selftest ? 1 : at == ROW_FLOOD ? STREAM_BATCH : BATCH;
-	uint32_t batches = b->selftest ? 8 : table[at].batches;
+	uint32_t batch = batch_of(b, &table[at]), batches = b->selftest ? 8 : table[at].batches;
 	bool rate = row->unit == SR_BENCH_PER_S;
 	double values[BATCH_MAX];
 	uint64_t order = shared->order + 1;
 
 	shared->row = at;
-	shared->count = batch * (batches + 1);
+	shared->orders = batches + 1;
+	shared->count = batch;
 	shared->delay_ns = b->delay_row == (int)at ? b->delay_ns : 0;
+	sr_store_relaxed(&shared->worked, 0);
 	sr_store_release(&shared->order, order); /* pairs with the acquire in peer_main() */
-	ask(at, batch); /* warms caches and predictors */
+	ask(&table[at], batch); /* warms caches and predictors */
 	for (uint32_t i = 0; i < batches; i++) {
 		uint64_t start_ns = sr_now_ns();
 		double took_ns;
 
-		ask(at, batch);
+		ask(&table[at], batch);
 		took_ns = (double)(sr_now_ns() - start_ns);
 		values[i] = rate ? 1e9 * batch / took_ns : took_ns / batch;
 	}
+	sr_store_release(&shared->worked, 1); /* pairs with serve() */
 	while (sr_load_acquire(&shared->done) != order) /* pairs with peer_main() */
 		sr_pause();
 	row->now = sr_bench_rank(values, batches, SR_BENCH_SHARE_ALL / 2);
@@ -508,50 +184,6 @@ static void ring_join(struct ring *r, int sock, bool asking)
 	r->in = sr_region_slots(&r->other, 0);
 }
 
-static int tcp_pair(int fds[2])
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t bytes = sizeof a;
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int one = 1;
-	int ret = -1;
-
-	fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (listener >= 0 && fds[0] >= 0 &&
-	    bind(listener, (struct sockaddr *)(void *)&a, sizeof a) == 0 &&
-	    listen(listener, 1) == 0 &&
-	    getsockname(listener, (struct sockaddr *)(void *)&a, &bytes) == 0 &&
-	    connect(fds[0], (struct sockaddr *)(void *)&a, sizeof a) == 0)
-		ret = fds[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	if (listener >= 0)
-		(void)close(listener);
-	if (ret < 0)
-		return -1;
-	for (int i = 0; i < 2; i++)
-		(void)setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-	return 0;
-}
-
-static void wires_make(struct wire far[WIRES])
-{
-	int fds[2], back[2];
-	const int types[] = { [WIRE_STREAM] = SOCK_STREAM, [WIRE_SEQPACKET] = SOCK_SEQPACKET };
-
-	for (int kind = WIRE_STREAM; kind <= WIRE_TCP; kind++) {
-		int ret = kind == WIRE_TCP ? tcp_pair(fds) :
-					     socketpair(AF_UNIX, types[kind] | SOCK_CLOEXEC, 0, fds);
-
-		if (ret < 0)
-			die("cannot make a pair of sockets");
-		wires[kind] = (struct wire){ fds[0], fds[0] };
-		far[kind] = (struct wire){ fds[1], fds[1] };
-	}
-	if (pipe2(fds, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0)
-		die("cannot make a pipe");
-	wires[WIRE_PIPE] = (struct wire){ back[0], fds[1] };
-	far[WIRE_PIPE] = (struct wire){ fds[0], back[1] };
-}
-
 static _Noreturn void peer_main(const struct sr_bench *b, const struct wire far[WIRES], int sock)
 {
 	uint64_t order = 0;
@@ -567,7 +199,7 @@ static _Noreturn void peer_main(const struct sr_bench *b, const struct wire far[
 		while (sr_load_acquire(&shared->order) == order)
 			sr_pause();
 		order++;
-		serve(shared->row, shared->count, shared->delay_ns);
+		serve(&table[shared->row], shared->orders, shared->count, shared->delay_ns);
 		sr_store_release(&shared->done, order); /* pairs with measure() */
 	}
 }
@@ -577,16 +209,23 @@ static void set_up(struct sr_bench *b)
 	struct wire far[WIRES];
 	int fds[2];
 
-	for (uint32_t i = 0; i < ROWS; i++)
+	for (uint32_t i = 0; i < ROWS; i++) {
 		(void)sr_bench_row(b, table[i].key, table[i].text,
-				   i == ROW_FLOOD ? SR_BENCH_PER_S : SR_BENCH_NS);
+				   is_rate(&table[i]) ? SR_BENCH_PER_S : SR_BENCH_NS);
+		if (i >= ROW_MORE && !all)
+			b->rows[i].missing = "not asked for (--all)";
+	}
+	if (!vsock)
+		b->rows[ROW_VSOCK].missing = b->rows[ROW_VSOCK_BLOCK].missing =
+			"only inside a guest (--vsock)";
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		die("cannot start");
 	for (int i = 0; i < RINGS; i++)
 		if (getrandom(&rings[i].word, sizeof rings[i].word, 0) < 0)
 			die("getrandom");
-	wires_make(far);
+	wires_make(far, vsock);
+	b->rows[ROW_URING].missing = uring_missing;
 	(void)signal(SIGCHLD, sr_bench_hung);
 	b->peer = fork();
 	if (b->peer < 0)
@@ -606,17 +245,60 @@ static void tear_down(const struct sr_bench *b)
 
 /* ---- the figures ---- */
 
-/* A pipe is no socket, and no stream to an enclave; it has a ratio of its own. */
+/* Of 256 bytes. A pipe is no socket, and no stream to an enclave; it has a ratio of its own. */
 static const struct sr_bench_row *best_socket(const struct sr_bench *b)
 {
-	const struct sr_bench_row *best = &b->rows[FIRST_WIRE];
+	const struct sr_bench_row *best = &b->rows[ROW_STREAM];
 
-	for (uint32_t i = FIRST_WIRE; i < FIRST_WIRE + WIRE_ROWS; i++)
-		if ((i - FIRST_WIRE) % WIRES != WIRE_PIPE &&
+	for (uint32_t i = ROW_STREAM; i < ROW_RATE; i++)
+		if (table[i].of != WIRE_PIPE && table[i].kind != KIND_BELL && b->rows[i].count &&
 		    sr_bench_of(&b->rows[i], SR_BENCH_SHARE_ALL / 2) <
-		    sr_bench_of(best, SR_BENCH_SHARE_ALL / 2))
+			    sr_bench_of(best, SR_BENCH_SHARE_ALL / 2))
 			best = &b->rows[i];
 	return best;
+}
+
+/* Of a row over another, in the same rounds; 0 when there is none. */
+static double multiple(const struct sr_bench *b, uint32_t over, uint32_t under)
+{
+	const struct sr_bench_ratio ratio = { .over = &b->rows[over], .under = &b->rows[under] };
+	double value = 0;
+
+	return sr_bench_quotient(&value, &ratio) < 0 ? 0 : value;
+}
+
+static bool is_trip(uint32_t at)
+{
+	return !is_rate(&table[at]) && at != ROW_WORK && at != ROW_WORK_BOTH;
+}
+
+static void json_multiples(const struct sr_bench *b)
+{
+	const char *comma = "";
+
+	(void)printf(",\"interference\":%.2f,\"multiples_of_line\":{",
+		     multiple(b, ROW_WORK_BOTH, ROW_WORK));
+	for (uint32_t i = 0; i < ROWS; i++)
+		if (is_trip(i) && multiple(b, i, ROW_LINES) > 0) {
+			(void)printf("%s\"%s\":%.2f", comma, table[i].key,
+				     multiple(b, i, ROW_LINES));
+			comma = ",";
+		}
+	(void)printf("}");
+}
+
+static void print_multiples(const struct sr_bench *b)
+{
+	double shared_core = multiple(b, ROW_WORK_BOTH, ROW_WORK);
+
+	(void)printf("round trips as multiples of the raw cache line, one a direction:\n");
+	for (uint32_t i = 0; i < ROWS; i++)
+		if (is_trip(i) && multiple(b, i, ROW_LINES) > 0)
+			(void)printf("  %-52s %9.2f\n", table[i].text, multiple(b, i, ROW_LINES));
+	(void)printf("multiplying on one CPU takes %.2f times as long while the other does: "
+		     "by that they %s\n", shared_core, shared_core >= SIBLINGS ?
+		     "are siblings of one core, whatever the topology says" :
+		     "are cores of their own");
 }
 
 static int report(const struct sr_bench *b)
@@ -638,11 +320,12 @@ static int report(const struct sr_bench *b)
 		{ "pipe_over_ring_384", "two pipes, busy-polling, over ring 384/128", &r[ROW_PIPE],
 		  &r[ROW_DEFAULT], 0, 0, false },
 	};
-	double rate = sr_bench_of(&r[ROW_FLOOD], SR_BENCH_SHARE_ALL / 2);
+	double rate = sr_bench_of(&r[ROW_RATE], SR_BENCH_SHARE_ALL / 2);
 	int code = sr_bench_end(b, ratios, sizeof ratios / sizeof ratios[0]);
 
 	if (b->json)
 		return code;
+	print_multiples(b);
 	(void)printf("best socket: %s\n", wire->text);
 	(void)printf("rate: %.2f million messages of %u bytes a second = %.2f GB/s; as slots, both "
 		     "ways, %.2f GB/s\n", rate / 1e6, MESSAGE_BYTES, rate * MESSAGE_BYTES / 1e9,
@@ -652,9 +335,18 @@ static int report(const struct sr_bench *b)
 	return code;
 }
 
-static struct sr_bench bench = { .name = "bench_ring", .notice = SR_UNSEALED_NOTICE, .rounds = 21, .measure = measure };
+static struct sr_bench bench = { .name = "bench_ring",
+				 .notice = SR_UNSEALED_NOTICE,
+				 .rounds = 21,
+				 .measure = measure,
+				 .json_more = json_multiples };
 
-static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
+static const struct sr_option options[] = {
+	SR_BENCH_OPTIONS(bench),
+	{ "all", NULL, "64 and 1024 bytes too, and sockets one way", sr_set_true, &all, 0, 0 },
+	{ "vsock", NULL, "AF_VSOCK too, between two processes of this guest: never on a host",
+	  sr_set_true, &vsock, 0, 0 },
+};
 
 static const struct sr_program program = {
 	.name = "bench_ring",

@@ -33,7 +33,7 @@
 #include "sr_version.h"
 
 #define SR_BENCH_ROUNDS_MAX 1000u
-#define SR_BENCH_ROWS_MAX 32u
+#define SR_BENCH_ROWS_MAX 80u
 #define SR_BENCH_SHARE_ALL 100000u
 #define SR_BENCH_TRIES 4u      /* rounds begun for each round asked for, at most */
 #define SR_BENCH_HANG_S 60u    /* a round that takes so long hangs */
@@ -80,7 +80,9 @@ struct sr_bench {
 	uint32_t row_count;
 	struct sr_bench_row rows[SR_BENCH_ROWS_MAX];
 	uint32_t kept;
-	uint32_t thrown;
+	uint32_t thrown; /* disturbed rounds; for one reason or both: */
+	uint32_t thrown_steal;
+	uint32_t thrown_switches;
 	uint64_t steal_ns;
 	uint64_t voluntary;
 	uint64_t involuntary;
@@ -325,11 +327,16 @@ static inline bool sr_bench_disturbed(struct sr_bench *b, const struct sr_bench_
 	uint64_t took_ns = to.at_ns - from->at_ns;
 	uint64_t steal_ns = to.steal_ns - from->steal_ns;
 	uint64_t involuntary = to.involuntary - from->involuntary;
+	bool stolen, switched;
 
 	b->steal_ns += steal_ns;
 	b->voluntary += to.voluntary - from->voluntary;
 	b->involuntary += involuntary;
-	return steal_ns > took_ns / 50 || involuntary > 2 + took_ns * SR_BENCH_SWITCHES_S / SR_NS_PER_S;
+	stolen = steal_ns > took_ns / 50;
+	switched = involuntary > 2 + took_ns * SR_BENCH_SWITCHES_S / SR_NS_PER_S;
+	b->thrown_steal += stolen;
+	b->thrown_switches += switched;
+	return stolen || switched;
 }
 
 /* ---- rounds ---- */
@@ -572,11 +579,11 @@ static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr
 	(void)printf("; Linux %s; load at the end %.1f\n", m->kernel, m->load);
 	(void)printf("%s; libsecp256k1 %s; liburing %s\n", OpenSSL_version(OPENSSL_VERSION),
 		     m->secp256k1, m->liburing);
-	(void)printf("%u rounds used, %u disturbed%s; steal %.0f ms; context switches: %llu "
-		     "voluntary, %llu involuntary\n", b->kept, b->thrown,
-		     b->keep_disturbed ? " AND USED" : " and thrown away",
-		     (double)b->steal_ns / 1e6, (unsigned long long)b->voluntary,
-		     (unsigned long long)b->involuntary);
+	(void)printf("%u rounds used, %u disturbed%s (%u by steal, %u by switches); steal %.0f ms; "
+		     "context switches: %llu voluntary, %llu involuntary\n", b->kept, b->thrown,
+		     b->keep_disturbed ? " AND USED" : " and thrown away", b->thrown_steal,
+		     b->thrown_switches, (double)b->steal_ns / 1e6,
+		     (unsigned long long)b->voluntary, (unsigned long long)b->involuntary);
 	if (b->delay_row >= 0)
 		(void)printf("INJECTED: %llu ns in %s\n", (unsigned long long)b->delay_ns,
 			     b->rows[b->delay_row].key);
@@ -634,10 +641,12 @@ static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr
 	sr_bench_json_text("libsecp256k1", m->secp256k1);
 	sr_bench_json_text("liburing", m->liburing);
 	(void)printf("\"cpus\":[%d,%d],\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
+		     "\"disturbed_by_steal\":%u,\"disturbed_by_switches\":%u,"
 		     "\"disturbed_used\":%s,\"steal_ns\":%llu,\"voluntary\":%llu,"
 		     "\"involuntary\":%llu,\"rows\":{", b->cpus[0], b->cpus[1], m->load, b->kept,
-		     b->thrown, b->keep_disturbed ? "true" : "false",
-		     (unsigned long long)b->steal_ns, (unsigned long long)b->voluntary,
+		     b->thrown, b->thrown_steal, b->thrown_switches,
+		     b->keep_disturbed ? "true" : "false", (unsigned long long)b->steal_ns,
+		     (unsigned long long)b->voluntary,
 		     (unsigned long long)b->involuntary);
 	for (uint32_t i = 0; i < b->row_count; i++) {
 		const struct sr_bench_row *row = &b->rows[i];

@@ -225,6 +225,7 @@ for tool in sh dirname; do ln -s "$(command -v $tool)" "$work/path/$tool"; done
 PATH="$work/path" bench/sign_figures.sh "$work/samples" "$work/none" >"$work/out" 2>&1
 check "sign_figures.sh names the package that it lacks" \
 	"$([ $? -ne 0 ] && grep -q gnuplot-nox "$work/out" || cat "$work/out")"
+
 # ---- macro.sh: each figure, or the name of what is missing ----
 
 RUNS=2 timeout 500 bench/macro.sh "$B" 1 >"$work/out" 2>"$work/err"
