@@ -231,7 +231,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-ring bench-sign exp01 load dudect property soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-ring bench-sign exp01 load sizing dudect property soak fuzz headercheck \
         layers disasm readme selftest difftest image aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -291,6 +291,8 @@ load: all $(B)/bench/bench_load ## open-loop loads: steady, storm, faults under 
 exp01: packages-run packages-exp01 all $(B)/bench/exp01 ## EXP-01: a million orders there and back, stamped; figures into build/exp01
 	$(Q)$(B)/bench/exp01 --out build/exp01 $(EXP01)
 	$(Q)bench/exp01_figures.sh build/exp01
+sizing: all bench-programs ## a model of one signing core beside what is measured; what a host takes
+	$(Q)bench/sizing.py --measure $(B)
 dudect: $(B)/bench/bench_dudect ## does the time of secret code depend on its secrets? reported, not judged
 	$(Q)$<
 property: $(B)/tests/test_policy ## ten million random orders, judged as OpenSSL's big numbers do

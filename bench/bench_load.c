@@ -190,16 +190,26 @@ static struct sr_schedule_config schedule_of(uint32_t rate)
 	};
 }
 
-static void print_counters(const struct sr_load_counters *from, const struct sr_load_counters *to)
+/* A signer that was started again counts from 0. */
+static void enter_counters(struct sr_load_result *r, const struct sr_load_counters *from,
+			   const struct sr_load_counters *to)
 {
-	if (!to->known || set.json)
-		return;
-	/* A signer that was started again counts from 0. */
-	(void)printf("signer: presigned %llu, fell back to hedged %llu, pool dry %llu times%s\n",
-		     (unsigned long long)(to->presigned - (set.event_count ? 0 : from->presigned)),
-		     (unsigned long long)(to->fallbacks - (set.event_count ? 0 : from->fallbacks)),
-		     (unsigned long long)(to->pool_dry - (set.event_count ? 0 : from->pool_dry)),
-		     set.event_count ? " (since its last start)" : "");
+	static const struct sr_load_counters nothing;
+
+	if (set.event_count)
+		from = &nothing;
+	r->presigned = to->presigned - from->presigned;
+	r->fallbacks = to->fallbacks - from->fallbacks;
+	r->pool_dry = to->pool_dry - from->pool_dry;
+}
+
+static void print_counters(const struct sr_load_result *r)
+{
+	if (!set.json)
+		(void)printf("signer: presigned %llu, fell back to hedged %llu, pool dry %llu times%s\n",
+			     (unsigned long long)r->presigned, (unsigned long long)r->fallbacks,
+			     (unsigned long long)r->pool_dry,
+			     set.event_count ? " (since its last start)" : "");
 }
 
 /* The same load for the whole time. Returns 0, 1 when somebody is owed something. */
@@ -231,13 +241,15 @@ static int run_steady(struct sr_reason *why)
 	r.sum.strays += late.strays;
 	r.sum.bad_signatures += late.bad_signatures;
 	r.sum.bad_calls += late.bad_calls;
+	if (after.known)
+		enter_counters(&r, &before, &after);
 	if (set.json)
 		sr_load_print_json(&set, &r, 0);
 	else
 		sr_load_print_result(&r);
 	if (!set.json)
 		(void)printf("signatures verified: %llu\n", (unsigned long long)late.verified);
-	print_counters(&before, &after);
+	print_counters(&r);
 	if (mode_is("soak") && after.known) {
 		grown_kib = after.agent_kib > before.agent_kib ?
 				    after.agent_kib - before.agent_kib : 0;
@@ -321,15 +333,19 @@ static int run_ramp(struct sr_reason *why)
 	if (ret < 0)
 		return ret;
 	faults += sr_load_faults(&late);
+	if (!good)
+		best = r;
+	if (after.known)
+		enter_counters(&best, &before, &after); /* of all steps */
 	if (set.json)
-		sr_load_print_json(&set, good ? &best : &r, good);
+		sr_load_print_json(&set, &best, good);
 	else if (good)
 		(void)printf("capacity: %u orders a second with a p99 of at most %u us\n", good,
 			     set.target_us);
 	else
 		(void)printf("capacity: less than %u orders a second with a p99 of at most %u us\n",
 			     rate, set.target_us);
-	print_counters(&before, &after);
+	print_counters(&best);
 	if (faults)
 		(void)fprintf(stderr, SR_LOAD_PROGRAM ": %llu orders were not answered exactly "
 			      "once, or badly\n", (unsigned long long)faults);

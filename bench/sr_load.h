@@ -208,6 +208,7 @@ struct sr_load_result {
 	uint64_t ok, rejected, lost, answered;
 	uint32_t killed;                 /* clients, and what they took along */
 	uint64_t killed_sent, killed_answered;
+	uint64_t presigned, fallbacks, pool_dry; /* of the signer that was there at the end */
 };
 
 int sr_load_begin(const struct sr_load_settings *set, struct sr_reason *why);

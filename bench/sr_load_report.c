@@ -106,13 +106,15 @@ void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load
 	(void)printf("{\"program\":\"%s\",\"version\":\"%s\",\"mode\":\"%s\",\"sealed\":%s,"
 		     "\"split\":%s,\"cpu_each\":%s,\"processes\":%u,\"sessions\":%u,\"depth\":%u,"
 		     "\"rate\":%llu,\"seconds\":%.0f,\"due\":%llu,\"sent\":%llu,\"unsent\":%llu,"
-		     "\"answered\":%llu,\"ok\":%llu,\"rejected\":%llu,\"lost\":%llu,\"full\":%llu,",
+		     "\"answered\":%llu,\"ok\":%llu,\"rejected\":%llu,\"lost\":%llu,\"full\":%llu,"
+		     "\"presigned\":%llu,\"fallbacks\":%llu,\"pool_dry\":%llu,",
 		     SR_LOAD_PROGRAM, SR_VERSION, set->mode, set->unsealed ? "false" : "true",
 		     set->split ? "true" : "false",
 		     sr_load_rig_cpu(set, 0) >= 0 ? "true" : "false", set->processes,
 		     set->sessions, set->depth, (ull)r->rate, r->seconds, (ull)t->due,
 		     (ull)t->sent, (ull)t->unsent, (ull)r->answered, (ull)r->ok, (ull)r->rejected,
-		     (ull)r->lost, (ull)t->full);
+		     (ull)r->lost, (ull)t->full, (ull)r->presigned, (ull)r->fallbacks,
+		     (ull)r->pool_dry);
 	if (capacity > 0)
 		(void)printf("\"target_us\":%u,\"capacity\":%.0f,", set->target_us, capacity);
 	json_latency("latency", &r->latency, ",");

@@ -226,6 +226,16 @@ PATH="$work/path" bench/sign_figures.sh "$work/samples" "$work/none" >"$work/out
 check "sign_figures.sh names the package that it lacks" \
 	"$([ $? -ne 0 ] && grep -q gnuplot-nox "$work/out" || cat "$work/out")"
 
+# ---- sizing.py: the model against theory ----
+
+if command -v python3 >/dev/null; then
+	timeout 300 bench/sizing.py --selftest >"$work/out" 2>&1
+	code=$?
+	check "sizing.py agrees with theory" "$([ $code -eq 0 ] || cat "$work/out")"
+else
+	echo "skip sizing.py: python3 is not installed"
+fi
+
 # ---- macro.sh: each figure, or the name of what is missing ----
 
 RUNS=2 timeout 500 bench/macro.sh "$B" 1 >"$work/out" 2>"$work/err"
