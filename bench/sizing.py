@@ -242,8 +242,8 @@ def selftest():
     burst, cancel = simulate(Signer(1.0, 27.0, 22.0), bursts(64, 20000, 2.0))[0]
     good &= check(64.0 <= rank(burst, 0.99) <= 64.0 + 1.0 + 22.0, "a burst is not added up")
     good &= check(rank(cancel, 0.99) <= 1.0 + 1.0 + 22.0, "priority waits for a burst")
-    good &= check(rank([1, 2, 3], 0.5) == 2 and rank([4, 3, 2, 1], 0.5) == 2 and rank([5], 0.99) == 5,
-                  "percentiles differ from the definition")
+    good &= check(rank([1, 2, 3], 0.5) == 2 and rank([4, 3, 2, 1], 0.5) == 2 and
+                  rank([5], 0.99) == 5, "percentiles differ from the definition")
     print("sizing.py: selftest: %s" % ("ok" if good else "FAILED"))
     return 0 if good else 1
 
