@@ -420,6 +420,50 @@ Test(typed_data, messages_that_are_not_the_schemas_are_refused)
 	cr_assert_eq(decoded(bytes), 0);
 }
 
+/* From one end of 256 bits to the other: what does not fit 127 is refused, not cut. */
+Test(typed_data, numbers_that_do_not_fit_are_refused_whatever_their_sign)
+{
+	static const struct {
+		unsigned char high, middle, low; /* byte 0 and its like, byte 15, byte 31 */
+		unsigned char fill;              /* between middle and low */
+		int ret;
+	} cases[] = {
+		{ 0, 0, 1, 0, 0 },
+		{ 0xff, 0xff, 0xff, 0xff, 0 },           /* -1 */
+		{ 0xff, 0xff, 0, 0, -EINVAL },           /* -2^128 */
+		{ 0xff, 0xff, 1, 0, -EINVAL },           /* -2^128 + 1 */
+		{ 0xff, 0xfe, 0xff, 0xff, -EINVAL },     /* -2^128 - 1 */
+		{ 0, 1, 0, 0, -EINVAL },                 /* 2^128 */
+		{ 0, 0, 0xff, 0xff, -EINVAL },           /* 2^128 - 1 */
+		{ 0x80, 0, 0, 0, -EINVAL },
+		{ 0x7f, 0xff, 0xff, 0xff, -EINVAL },
+	};
+	struct sr_schema_source source = nado();
+
+	source.types = "O(int256 size)";
+	source.contract_in_body = false;
+	memset(source.roles, 0, sizeof source.roles);
+	source.roles[SR_ROLE_SIZE] = "size";
+	cr_assert_eq(sr_schema_compile(&schema, &source, &why), 0, "%s", why);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct sr_out out = sr_out_over(rig_body, sizeof rig_body);
+		unsigned char v[32];
+
+		memset(v, cases[i].high == 0x80 ? 0 : cases[i].high, 16);
+		v[0] = cases[i].high;
+		v[15] = cases[i].middle;
+		memset(v + 16, cases[i].fill, 16);
+		v[31] = cases[i].low;
+		sr_typed_begin(&out, 7, NULL, 0);
+		sr_typed_fixed(&out, v, 32);
+		cr_assert_eq(decoded(sr_typed_end(&out)), cases[i].ret, "case %zu", i);
+		if (!cases[i].ret)
+			cr_assert(rig_order.view.legs[0].size == 1 &&
+				  rig_order.view.legs[0].side ==
+					  (cases[i].high ? SR_SIDE_SELL : SR_SIDE_BUY));
+	}
+}
+
 Test(typed_data, each_bit_of_a_message_is_signed)
 {
 	json_t *root = rig_vectors("typed_data.json"), *vector;

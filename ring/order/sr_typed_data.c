@@ -108,9 +108,12 @@ static bool magnitude(sr_u128 *v, const struct sr_typed_value *value, bool *minu
 			return false;
 	for (; i < value->bytes; i++)
 		*v = *v << 8 | (unsigned char)(negative ? ~value->at[i] : value->at[i]);
-	*v += negative;
 	if (minus)
 		*minus = negative;
+	/* Before the sign is taken off: of -2^128 nothing would be left. */
+	if (*v >> 127)
+		return false;
+	*v += negative;
 	return !(*v >> 127);
 }
 
