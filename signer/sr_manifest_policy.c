@@ -179,6 +179,17 @@ bool sr_policy_rules_typed(const struct sr_policy_rules *rules)
 	return any;
 }
 
+/* Ids of assets, decimals, fees and bands are one venue's: another's order would be judged
+ * by numbers that were never meant for it. */
+static bool trades_at_two(const struct sr_policy_rules *rules)
+{
+	uint32_t venues = 0;
+
+	for (uint32_t i = 0; i < SR_POLICY_VENUES_MAX; i++)
+		venues += (rules->kinds[i] & (1u << SR_KIND_ORDER | 1u << SR_KIND_MODIFY)) != 0;
+	return venues > 1;
+}
+
 int sr_manifest_permit(struct sr_json *json, struct sr_policy_rules *rules, const char *name)
 {
 	char venue_name[SR_JSON_STRING_BYTES_MAX + 1];
@@ -200,6 +211,9 @@ int sr_manifest_permit(struct sr_json *json, struct sr_policy_rules *rules, cons
 	if (*kinds & 1u << kind)
 		return sr_json_fail(json, "\"%s\" is repeated", name);
 	*kinds = (uint16_t)(*kinds | 1u << kind);
+	if (trades_at_two(rules))
+		return sr_json_fail(json, "a key trades at one venue: the assets of its policy have "
+					  "one's ids and prices");
 	return 0;
 }
 

@@ -89,11 +89,15 @@ static void judge_policy(const struct sr_manifest *m, uint32_t key)
 {
 	const struct sr_policy_table *table = &m->policy;
 	const struct sr_policy_rules *r = &table->rules[key];
+	uint32_t trades = 0;
 	bool typed = false;
 
 	for (uint32_t i = 0; i < SR_POLICY_VENUES_MAX; i++)
 		typed |= r->kinds[i] != 0;
 	require(!typed || m->keys[key].permissions == 0, "blind and typed");
+	for (uint32_t i = 0; i < SR_POLICY_VENUES_MAX; i++)
+		trades += (r->kinds[i] & (1u << SR_KIND_ORDER | 1u << SR_KIND_MODIFY)) != 0;
+	require(trades <= 1, "it trades at two venues");
 	require(r->key == m->keys[key].id, "rules of another key");
 	require(r->chain_count <= SR_POLICY_CHAINS_MAX && r->schema_count <= SR_POLICY_SCHEMAS_MAX,
 		"chains and schemas");

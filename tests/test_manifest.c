@@ -897,6 +897,9 @@ Test(manifest, wrong_policy_is_named_by_its_path_and_what_was_expected)
 		{ KEY("\"permit\":[\"hyperliquid/\"]"), "no action \"\"" },
 		{ KEY("\"permit\":[\"/order\"]"), "no venue \"\"" },
 		{ KEY("\"permit\":[\"hyperliquid/order\",\"hyperliquid/order\"]"), "is repeated" },
+		{ KEY("\"permit\":[\"hyperliquid/order\",\"ethereum/call\",\"dydx/order\"]"),
+		  "a key trades at one venue: the assets of its policy have one's ids and prices, at "
+		  "keys[0].permit[2]" },
 	};
 
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
