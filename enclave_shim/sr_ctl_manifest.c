@@ -225,8 +225,16 @@ static bool print_typed(const struct sr_policy_rules *rules)
 	return any;
 }
 
+static void print_schema(const struct sr_schema *schema)
+{
+	printf("schema      %u %s %s %.*s\n", schema->id, sr_kind_name(schema->kind),
+	       schema->testnet ? "testnet" : "mainnet", schema->structs[0].name_bytes,
+	       schema->structs[0].name);
+}
+
 static void print_key(const struct sr_manifest *manifest, uint32_t index)
 {
+	const struct sr_policy_rules *rules = &manifest->policy.rules[index];
 	const struct sr_manifest_key *key = &manifest->keys[index];
 	uint32_t i;
 	bool typed;
@@ -240,8 +248,13 @@ static void print_key(const struct sr_manifest *manifest, uint32_t index)
 	for (i = 1; i <= SR_TYPE_BLIND_MAX; i++)
 		if (key->permissions & (1u << i))
 			printf(" %s", sr_type_name(i));
-	typed = print_typed(&manifest->policy.rules[index]);
-	printf("%s\nidentities ", key->permissions || typed ? "" : " nothing");
+	typed = print_typed(rules);
+	printf("%s\n", key->permissions || typed ? "" : " nothing");
+	if (rules->schema_count)
+		printf("schemas    ");
+	for (i = 0; i < rules->schema_count; i++)
+		printf(" %u", rules->schemas[i]);
+	printf("%sidentities ", rules->schema_count ? "\n" : "");
 	for (i = 0; i < manifest->identity_count; i++)
 		if (sr_manifest_allows(manifest, index, i))
 			printf(" %s", manifest->identities[i].name);
@@ -285,6 +298,8 @@ static int run_show(struct work *work)
 		print_hex(stdout, manifest->identities[i].pub, SR_IDENTITY_KEY_BYTES);
 		printf(" %s\n", manifest->identities[i].name);
 	}
+	for (uint32_t i = 0; i < manifest->schema_count; i++)
+		print_schema(&manifest->schemas[i]);
 	for (uint32_t i = 0; i < manifest->key_count; i++)
 		print_key(manifest, i);
 	return bad ? fail_file(work->file, "a signature does not verify: something was changed "

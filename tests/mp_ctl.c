@@ -442,6 +442,13 @@ static void policy_reads_orders_as_venues_have_them(void)
 			   "[\"typed_data/message\"]}]}");
 	RUNS(1, "policy", "check", "m.json", "orders");
 	SAYS("5: key 7 typed_data: BAD_REQUEST: the manifest has no schema of this id");
+	put_file("m.json", "{\"sigring_manifest\":1,\"version\":1,\"schemas\":[{\"id\":5,\"kind\":"
+			   "\"message\",\"network\":\"testnet\",\"type\":\"M(string s)\",\"domain\":{"
+			   "\"name\":\"D\"}}],\"keys\":[{\"id\":7,\"permit\":[\"typed_data/message\"],"
+			   "\"policy\":{\"schemas\":[5],\"networks\":[\"testnet\"]}}]}");
+	RUNS(0, "manifest", "show", "m.json");
+	SAYS("schema      5 message testnet M\n");
+	SAYS("permits     typed_data/message\nschemas     5\nidentities  nobody\n");
 	put_file("orders", "%s", "{\"scheme\":\"bip340\",\"key\":7,\"message\":\"x\"}\n"
 				 "{\"scheme\":\"ecdsa-sha256\",\"key\":7,\"message\":\"x\"}\n");
 	put_file("m.json", "{\"sigring_manifest\":1,\"version\":1,\"keys\":[{\"id\":7,\"permit\":"
