@@ -2,7 +2,7 @@
 #include "sr_ctl_file.h"
 #include "sr_ctl_vault_work.h"
 #include "sr_manifest.h"
-#include "sr_manifest_policy.h"
+#include "sr_policy_text.h"
 
 int sr_ctl_vault_say_option(struct sr_ctl_work *work, int letter, const char *value)
 {

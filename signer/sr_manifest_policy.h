@@ -55,21 +55,6 @@ SR_WARN_UNUSED int sr_manifest_permit(struct sr_json *json, struct sr_policy_rul
 /* sr_policy_rules_typed - do they permit anything? */
 bool sr_policy_rules_typed(const struct sr_policy_rules *rules);
 
-/*
- * sr_policy_bound_parse - "12.5", or "unlimited" where @unlimited.
- *
- * sr_policy_notional_parse - the same, in millionths.
- *
- * sr_policy_asset_parse - "0x" and up to 64 digits, or up to 78 decimal ones.
- *
- * Return 0, -EINVAL, -ERANGE.
- */
-SR_WARN_UNUSED int sr_policy_bound_parse(struct sr_policy_bound *bound, const char *text,
-					 size_t bytes, bool unlimited);
-SR_WARN_UNUSED int sr_policy_notional_parse(uint64_t *notional, const char *text, size_t bytes,
-					    bool unlimited);
-SR_WARN_UNUSED int sr_policy_asset_parse(struct sr_asset *asset, const char *text, size_t bytes);
-
 SR_END_DECLS
 
 #endif /* SR_MANIFEST_POLICY_H */
