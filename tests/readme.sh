@@ -68,7 +68,7 @@ cat >"$work/manifest" <<END
   "identities": [ { "name": "engine", "public_key": "$trader" } ],
   "keys": [
 $(sed -n '/^    { "id": 1,/,/^      } },/p' examples/manifest-development.json |
-	sed 's/^    { "id": 1,.*/    { "id": 2,/; s/"developer"/"engine"/')
+	sed 's/^    { "id": 1,.*/    { "id": 2,/; /^      "nonce":/d; s/"developer"/"engine"/')
     { "id": 1, "permit": [ "ecdsa-sha256", "ecdsa-keccak256" ], "identities": [ "engine" ] } ] }
 END
 "$BUILD/sigringctl" manifest sign --operator "$work/operator" "$work/manifest" >>"$work/key" 2>&1 ||
