@@ -272,8 +272,10 @@ static void development_key_is_imported(void)
 	start(false);
 	(void)snprintf(key, sizeof key, "%s/seven.key", rig.keys);
 	expect(CTL("key", "import", WHERE, OPERATORS, "--id", "9", key), "id          9");
-	expect(CTL("key", "import", WHERE, OPERATORS, key), "id          7");
 	expect(CTL("key", "list", WHERE, OPERATORS), "9 0");
+	expect_refused(CTL("key", "import", WHERE, OPERATORS, key), "this very key under another id");
+	expect(CTL("key", "delete", WHERE, OPERATORS, "--id", "9"), "");
+	expect(CTL("key", "import", WHERE, OPERATORS, key), "id          7");
 	mp_rig_stop(&rig);
 }
 
