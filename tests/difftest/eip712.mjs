@@ -61,6 +61,26 @@ function value(random, types, type) {
 	return base === 'bool' ? random.flag() : base === 'address' ? random.hex(20) : random.ascii(40);
 }
 
+// No less than it takes in a typed body, which has 4096 bytes.
+function room(types, type, v) {
+	const base = type.replace(/\[.*/, '');
+
+	if (Array.isArray(v))
+		return v.reduce((sum, item) => sum + room(types, base, item), 4);
+	if (types[base])
+		return types[base].reduce((sum, m) => sum + room(types, m.type, v[m.name]), 0);
+	return base === 'string' || base === 'bytes' ? 4 + v.length : 32;
+}
+
+function message(random, types, primaryType) {
+	for (;;) {
+		const made = value(random, types, primaryType);
+
+		if (room(types, primaryType, made) < 4000)
+			return made;
+	}
+}
+
 let types, domain, left = 0;
 
 export default {
@@ -72,9 +92,9 @@ export default {
 			domain = domainMake(random);
 			left = MESSAGES_PER_TYPE - 1;
 		}
-		const primaryType = Object.keys(types)[0], message = value(random, types, primaryType);
+		const primaryType = Object.keys(types)[0], made = message(random, types, primaryType);
 
-		return { digest: TypedDataEncoder.hash(domain, types, message),
-			line: { venue: 'eip712', domain, types, primaryType, message } };
+		return { digest: TypedDataEncoder.hash(domain, types, made),
+			line: { venue: 'eip712', domain, types, primaryType, message: made } };
 	},
 };
