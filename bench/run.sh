@@ -59,7 +59,7 @@ provision() {
 	"$bin/sigringctl" manifest sign --operator "$dir/operator" "$dir/manifest"
 }
 # Some orders name the key that has to sign them: those of published tests of Polymarket's,
-# dYdX's and GRVT's SDKs, which the whole world knows.
+# dYdX's, GRVT's and Nado's SDKs, which the whole world knows.
 published() {
 	while read -r id secret; do
 		(umask 077; printf 'sigring-key 1\nid %s\npermit %s\nuid any\nsecret %s\n' \
@@ -68,6 +68,7 @@ published() {
 		3 ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80
 		4 0a7ff605269ed00853a425beda719da038a11792f6dddf31c087b2988b4dc8fe
 		5 f7934647276a6e1fa0af3f4467b4b8ddaf45d25a7368fa1a295eef49a446819d
+		9 45917429615b8a68cd372c96f63092f3d672a0bc60202b188670354b89c43ae3
 	EOF
 }
 types=ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340

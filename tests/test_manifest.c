@@ -960,5 +960,5 @@ Test(manifest, shipped_examples_are_taken_and_say_what_they_should)
 	cr_assert_neq(r->window_notional_max, SR_POLICY_UNLIMITED);
 
 	parse_file("examples/manifest-development.json");
-	cr_assert(manifest.key_count == 8 && !r->mainnet && r->testnet);
+	cr_assert(manifest.key_count == 9 && manifest.schema_count == 3 && !r->mainnet && r->testnet);
 }
