@@ -259,6 +259,7 @@ static int open_session(struct sr_replay *rp)
 	opt.trust = rp->set.trust;
 	opt.flags = rp->set.unsealed ? SR_OPT_UNSEALED : 0;
 	opt.slot_bytes = (uint32_t)rp->set.slot_bytes;
+	opt.timeout_ns = rp->set.patience_s * SR_REPLAY_NS_PER_S;
 	opt.wait = (uint32_t)sr_wait_from_name(rp->set.wait);
 	while (opt.depth < rp->set.in_flight)
 		opt.depth *= 2;

@@ -200,8 +200,9 @@ static void replay_ring(void)
 			       "--public",       run.public,            "--identity",
 			       run.rig.identities[0], "--trust",        run.rig.trust,
 			       "--wait",         "yield",               "--slot-bytes",
-			       SLOT_BYTES,       "--out",               run.out,
-			       run.orders,       NULL };
+			       SLOT_BYTES,       "--patience-s",        "150",
+			       "--out",          run.out,               run.orders,
+			       NULL };
 
 	mp_rig_start(&run.rig);
 	MP_EQ(replay(argv), 1, "the exit status, for some are denied");
