@@ -46,7 +46,7 @@ calls()
 }
 
 # Of the C library only what touches the memory that it is given.
-memory='mem(cpy|move|set|cmp|chr)|str(len|n?cmp|chr|str|n?cpy|c?spn)|__(memcpy|memset)_chk'
+memory='mem(cpy|move|set|cmp|chr)|bcmp|str(len|n?cmp|chr|str|n?cpy|c?spn)|__(memcpy|memset)_chk'
 compiler='__stack_chk_fail|__u(div|mod|divmod)ti[34]|__cpu_(model|indicator_init)|\..*'
 sha256='SHA256_(Init|Update|Final)'
 # What makes and frees them, off the hot path.
