@@ -552,8 +552,8 @@ static void take_reply(struct sr_agent *a, const struct sr_frame *f)
 	}
 	if (s->phase != SR_AGENT_BOUND)
 		return;
+	sr_agent_trace_received(a->trace, s->first + n); /* first: who has popped finds it */
 	publish(a, s, n, f->payload);
-	sr_agent_trace_received(a->trace, s->first + n);
 }
 
 static void take_status(struct sr_agent *a, const struct sr_frame *f)
