@@ -277,8 +277,8 @@ aarch64: ## cross-build, and run under qemu-user what can run there
 bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing
 	$(Q)for b in $(filter-out %/bench_sign %/bench_dudect %/bench_load,$(BENCH)); do $$b || exit 1; done
 	$(Q)bench/macro.sh $(B)
-bench-ring: $(B)/bench/bench_ring ## the ring against a cache line, sockets, pipes, eventfd and io_uring; 64, 256 and 1024 bytes
-	$(Q)$< --all
+bench-ring: $(B)/bench/bench_ring ## the ring against a cache line, sockets, pipes, eventfd and io_uring; peers that bench/peers/build.sh has built
+	$(Q)$< --all $(if $(wildcard $(B)/bench/peers.so),--peers)
 bench-sign: all $(B)/bench/bench_sign ## signing beside what users would pick instead; figures into build/figures
 	$(Q)mkdir -p build/figures
 	$(Q)$(B)/bench/bench_sign --samples build/figures/samples.txt

@@ -23,7 +23,7 @@
 #define BATCH_MAX 200u
 #define SIBLINGS 1.25 /* work slowed down so much by the other CPU's: they share a core */
 
-static bool all, vsock;
+static bool all, vsock, with_peers;
 
 static bool is_rate(const struct row *row)
 {
@@ -56,6 +56,13 @@ static void ask(const struct row *row, uint32_t count)
 		break;
 	case KIND_WIRE_RATE:
 		wire_flood((int)row->of, row->bytes, count);
+		break;
+	case KIND_PEER:
+		if (peers[row->of].peer->ask(peers[row->of].memory, count,
+					     &peers[row->of].number) < 0) {
+			errno = EBADMSG;
+			die("a peer's reply is not the request's");
+		}
 		break;
 	case KIND_WORK:
 	case KIND_WORK_BOTH:
@@ -94,6 +101,9 @@ static void serve(const struct row *row, uint32_t orders, uint32_t count, uint64
 	case KIND_WIRE_RATE:
 		while (orders--)
 			wire_drain((int)row->of, row->bytes, count, delay_ns);
+		break;
+	case KIND_PEER:
+		peers[row->of].peer->serve(peers[row->of].memory, orders * count, delay_ns);
 		break;
 	case KIND_WORK:
 		while (!sr_load_acquire(&shared->worked)) /* pairs with measure() */
@@ -204,17 +214,33 @@ static _Noreturn void peer_main(const struct sr_bench *b, const struct wire far[
 	}
 }
 
+/* Beside this program. */
+static void find_peers(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof "peers.so");
+
+	path[n > 0 ? n : 0] = '\0';
+	if (strrchr(path, '/'))
+		memcpy(strrchr(path, '/') + 1, "peers.so", sizeof "peers.so");
+	if (peers_open(path) < 0)
+		(void)fprintf(stderr, "bench_ring: no %s: bench/peers/build.sh makes it\n", path);
+}
+
 static void set_up(struct sr_bench *b)
 {
 	struct wire far[WIRES];
 	int fds[2];
 
-	for (uint32_t i = 0; i < ROWS; i++) {
+	if (with_peers)
+		find_peers();
+	for (uint32_t i = 0; i < (all ? ROWS : ROW_MORE); i++)
 		(void)sr_bench_row(b, table[i].key, table[i].text,
 				   is_rate(&table[i]) ? SR_BENCH_PER_S : SR_BENCH_NS);
-		if (i >= ROW_MORE && !all)
-			b->rows[i].missing = "not asked for (--all)";
-	}
+	for (uint32_t i = ROW_PEER_CK; i <= ROW_PEER_BOOST; i++)
+		if (!peers[table[i].of].peer)
+			b->rows[i].missing = with_peers ? "not built (bench/peers/build.sh)" :
+							  "not asked for (--peers)";
 	if (!vsock)
 		b->rows[ROW_VSOCK].missing = b->rows[ROW_VSOCK_BLOCK].missing =
 			"only inside a guest (--vsock)";
@@ -317,6 +343,10 @@ static int report(const struct sr_bench *b)
 		  &r[ROW_EVEN], 8, 10, true },
 		{ "socket_over_ring_384", "best socket over ring 384/128", wire,
 		  &r[ROW_DEFAULT], 8, 10, true },
+		{ "ck_over_ring_256", "ck_ring over ring 256/256", &r[ROW_PEER_CK], &r[ROW_EVEN],
+		  with_peers ? 1 : 0, 1.1, true },
+		{ "boost_over_ring_256", "boost::lockfree::spsc_queue over ring 256/256",
+		  &r[ROW_PEER_BOOST], &r[ROW_EVEN], with_peers ? 1 : 0, 1.1, true },
 		{ "pipe_over_ring_384", "two pipes, busy-polling, over ring 384/128", &r[ROW_PIPE],
 		  &r[ROW_DEFAULT], 0, 0, false },
 	};
@@ -344,6 +374,8 @@ static struct sr_bench bench = { .name = "bench_ring",
 static const struct sr_option options[] = {
 	SR_BENCH_OPTIONS(bench),
 	{ "all", NULL, "64 and 1024 bytes too, and sockets one way", sr_set_true, &all, 0, 0 },
+	{ "peers", NULL, "rings of other libraries too, as bench/peers/build.sh has built them",
+	  sr_set_true, &with_peers, 0, 0 },
 	{ "vsock", NULL, "AF_VSOCK too, between two processes of this guest: never on a host",
 	  sr_set_true, &vsock, 0, 0 },
 };

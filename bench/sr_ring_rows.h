@@ -6,17 +6,18 @@
 #define SR_RING_ROWS_H
 
 #include "sr_ring_ends.h"
+#include "sr_ring_peers.h"
 
 enum kind {
 	KIND_LINES, KIND_LINES_PAUSE, KIND_ONE_LINE, KIND_RING, KIND_RING_PAUSE, KIND_RING_RATE,
-	KIND_BELL, KIND_WIRE, KIND_WIRE_BLOCK, KIND_WIRE_RATE, KIND_WORK, KIND_WORK_BOTH,
+	KIND_BELL, KIND_WIRE, KIND_WIRE_BLOCK, KIND_WIRE_RATE, KIND_WORK, KIND_WORK_BOTH, KIND_PEER,
 };
 
 struct row {
 	const char *key;
 	const char *text;
 	enum kind kind;
-	uint32_t of;      /* of the rings, or of the wires */
+	uint32_t of;      /* of the rings, the wires or the peers */
 	uint32_t bytes;   /* on a wire */
 	uint32_t batches; /* in a round */
 };
@@ -26,7 +27,7 @@ enum {
 	ROW_EVEN, ROW_DEFAULT, ROW_EVEN_PAUSE, ROW_DEFAULT_PAUSE,
 	ROW_STREAM, ROW_SEQPACKET, ROW_TCP, ROW_PIPE, ROW_STREAM_BLOCK, ROW_SEQPACKET_BLOCK,
 	ROW_TCP_BLOCK, ROW_PIPE_BLOCK, ROW_BELL, ROW_URING, ROW_VSOCK, ROW_VSOCK_BLOCK,
-	ROW_RATE, ROW_WORK, ROW_WORK_BOTH,
+	ROW_RATE, ROW_WORK, ROW_WORK_BOTH, ROW_PEER_CK, ROW_PEER_BOOST,
 	ROW_MORE, /* the other sizes, and wires one way */
 };
 
@@ -100,6 +101,10 @@ static const struct row table[] = {
 		       16 },
 	[ROW_WORK_BOTH] = { "work_both", "the same on both CPUs at once", KIND_WORK_BOTH, 0, 0,
 			    16 },
+	[ROW_PEER_CK] = { "peer_ck", "ck_ring (Concurrency Kit), 256 bytes by value", KIND_PEER,
+			  PEER_CK, 0, 160 },
+	[ROW_PEER_BOOST] = { "peer_boost", "boost::lockfree::spsc_queue, 256 bytes", KIND_PEER,
+			     PEER_BOOST, 0, 160 },
 	[ROW_MORE] = { "ring_64", "ring, slots of 128 out and 128 back (64 bytes)", KIND_RING,
 		       RING_SMALL, 0, 160 },
 	{ "ring_1024", "ring, slots of 1024 out and 1024 back", KIND_RING, RING_LARGE, 0, 160 },
