@@ -121,7 +121,8 @@ extern const peer sr_peers[];
 /* As struct sr_peer of bench/sr_ring_peers.h; ends with a key of NULL. */
 const peer sr_peers[] = {
 #ifdef PEER_CK
-	{ "ck", "ck_ring (Concurrency Kit), by value", sizeof(sr_ck_memory), sr_ck_make, sr_ck_ask, sr_ck_serve },
+	{ "ck", "ck_ring (Concurrency Kit), by value", sizeof(sr_ck_memory), sr_ck_make, sr_ck_ask,
+	  sr_ck_serve },
 #endif
 #ifdef PEER_BOOST
 	row<boost_queue>(),
