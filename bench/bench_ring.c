@@ -252,6 +252,9 @@ static void set_up(struct sr_bench *b)
 			die("getrandom");
 	wires_make(far, vsock);
 	b->rows[ROW_URING].missing = uring_missing;
+	for (uint32_t i = ROW_STREAM; i < b->row_count; i++)
+		if (table[i].bytes && table[i].of == WIRE_TCP && table[i].kind != KIND_RING_RATE)
+			b->rows[i].missing = tcp_missing;
 	(void)signal(SIGCHLD, sr_bench_hung);
 	b->peer = fork();
 	if (b->peer < 0)

@@ -36,7 +36,7 @@
 #define SR_BENCH_ROWS_MAX 80u
 #define SR_BENCH_SHARE_ALL 100000u
 #define SR_BENCH_TRIES 4u      /* rounds begun for each round asked for, at most */
-#define SR_BENCH_HANG_S 60u    /* a round that takes so long hangs */
+#define SR_BENCH_HANG_S 60u    /* a row that takes so long in a round hangs */
 #define SR_BENCH_SWITCHES_S 20u /* involuntary switches a second that are no disturbance */
 
 enum sr_bench_unit { SR_BENCH_NS, SR_BENCH_PER_S };
@@ -361,6 +361,7 @@ static inline int sr_bench_round(struct sr_bench *b, uint32_t number)
 
 		if (b->rows[at].missing)
 			continue;
+		(void)alarm(SR_BENCH_HANG_S);
 		ret = b->measure(b, at);
 		if (ret < 0)
 			return ret;
@@ -376,7 +377,6 @@ static inline int sr_bench_run(struct sr_bench *b)
 		bool disturbed;
 		int ret;
 
-		(void)alarm(SR_BENCH_HANG_S);
 		ret = sr_bench_round(b, i);
 		if (ret < 0)
 			return ret;

@@ -35,6 +35,7 @@ enum { WIRE_STREAM, WIRE_SEQPACKET, WIRE_TCP, WIRE_PIPE, WIRE_VSOCK, WIRE_URING,
 static struct wire wires[WIRES];
 static struct sr_transport *uring; /* the asking side's; NULL: there is none here */
 static const char *uring_missing = "io_uring is absent or forbidden";
+static const char *tcp_missing; /* NULL: it is there */
 
 static _Noreturn void die(const char *what)
 {
@@ -203,6 +204,10 @@ static void wires_make(struct wire far[WIRES], bool vsock)
 		int type = types[kind] | SOCK_CLOEXEC;
 		int ret = kind == WIRE_TCP ? tcp_pair(fds) : socketpair(AF_UNIX, type, 0, fds);
 
+		if (ret < 0 && kind == WIRE_TCP) {
+			tcp_missing = "no TCP loopback (is lo up?)";
+			continue;
+		}
 		if (ret < 0)
 			die("cannot make a pair of sockets");
 		wires[kind] = (struct wire){ fds[0], fds[0] };
