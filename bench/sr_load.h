@@ -221,6 +221,10 @@ int sr_load_phase(struct sr_load_result *r, const struct sr_load_settings *set,
 int sr_load_end(struct sr_load_tally *late, struct sr_reason *why);
 void sr_load_abort(void);
 
+/* Rows of the last phase's timeline, and what all traders have in one of them. */
+uint32_t sr_load_rows(void);
+void sr_load_row_sum(struct sr_load_row *sum, uint32_t at);
+
 /* sr_load_faults - how many submits were not answered exactly once, or badly. */
 uint64_t sr_load_faults(const struct sr_load_tally *t);
 

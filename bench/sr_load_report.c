@@ -98,6 +98,22 @@ static void json_latency(const char *key, const struct sr_buckets *b, const char
 		     end);
 }
 
+static void json_timeline(uint32_t interval_s)
+{
+	static struct sr_load_row sum;
+
+	(void)printf("\"timeline\":[");
+	for (uint32_t i = 0; i < sr_load_rows(); i++) {
+		sr_load_row_sum(&sum, i);
+		(void)printf("%s{\"second\":%u,\"sent\":%llu,\"ok\":%llu,\"rejected\":%llu,"
+			     "\"lost\":%llu,\"full\":%llu,", i ? "," : "", i * interval_s,
+			     (ull)sum.sent, (ull)sum.ok, (ull)sum.rejected, (ull)sum.lost,
+			     (ull)sum.full);
+		json_latency("latency", &sum.latency, "}");
+	}
+	(void)printf("],");
+}
+
 void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load_result *r,
 			double capacity)
 {
@@ -120,6 +136,8 @@ void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load
 	json_latency("latency", &r->latency, ",");
 	json_latency("from_submit", &t->from_submit, ",");
 	json_latency("send_delay", &t->send_delay, ",");
+	if (strcmp(set->mode, "ramp")) /* whose rows are those of its last step */
+		json_timeline(set->interval_s);
 	(void)printf("\"errors\":{\"unanswered\":%llu,\"twice\":%llu,\"strays\":%llu,"
 		     "\"misordered\":%llu,\"bad_signatures\":%llu,\"bad_calls\":%llu}}\n",
 		     (ull)t->missing, (ull)t->duplicates, (ull)t->strays, (ull)t->misordered,

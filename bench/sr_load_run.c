@@ -218,23 +218,33 @@ static uint64_t rows_complete(void)
 	return least;
 }
 
+uint32_t sr_load_rows(void)
+{
+	return run.shared->plan.rows;
+}
+
+void sr_load_row_sum(struct sr_load_row *sum, uint32_t at)
+{
+	memset(sum, 0, sizeof *sum);
+	for (uint32_t i = 0; i < run.client_count; i++) {
+		const struct sr_load_row *row = &run.clients[i].seat.rows[at];
+
+		sum->sent += row->sent;
+		sum->ok += row->ok;
+		sum->rejected += row->rejected;
+		sum->lost += row->lost;
+		sum->full += row->full;
+		sr_buckets_merge(&sum->latency, &row->latency);
+	}
+}
+
 static void timeline(void)
 {
 	static struct sr_load_row sum;
 	uint64_t complete = run.set->quiet || run.set->json ? 0 : rows_complete();
 
 	for (; run.printed < complete; run.printed++) {
-		memset(&sum, 0, sizeof sum);
-		for (uint32_t i = 0; i < run.client_count; i++) {
-			const struct sr_load_row *row = &run.clients[i].seat.rows[run.printed];
-
-			sum.sent += row->sent;
-			sum.ok += row->ok;
-			sum.rejected += row->rejected;
-			sum.lost += row->lost;
-			sum.full += row->full;
-			sr_buckets_merge(&sum.latency, &row->latency);
-		}
+		sr_load_row_sum(&sum, run.printed);
 		/* The last one, behind the end, is often empty. */
 		if (run.printed + 1 < run.shared->plan.rows || sum.sent || sum.ok || sum.lost)
 			sr_load_print_row(&sum, run.printed * run.set->interval_s,
