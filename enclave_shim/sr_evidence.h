@@ -18,6 +18,8 @@
 #define SR_EVIDENCE_PUBLIC_KEY_BYTES_MAX 1024u
 #define SR_EVIDENCE_PCRS 32u
 #define SR_EVIDENCE_PCR_BYTES 48u
+#define SR_EVIDENCE_BOOT_PCR 16u
+#define SR_EVIDENCE_LOCK_BYTES_MAX 512u
 
 /* What is to stand in the document. A NULL pointer: the field is absent. */
 struct sr_evidence_request {
@@ -44,6 +46,13 @@ struct sr_evidence {
 
 	/* The register now; @index below SR_EVIDENCE_PCRS. Errors as above. */
 	int (*pcr)(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uint32_t index);
+
+	/*
+	 * Extend register SR_EVIDENCE_BOOT_PCR, which is zeros, and lock it until the next
+	 * boot; documents have it from then on. NULL: there is no such register.
+	 * Returns 0; -EROFS: it is locked; or what the module said.
+	 */
+	int (*lock)(void *arg, const unsigned char *data, size_t bytes);
 
 	/* Entropy that the host cannot have seen; for the mock, the kernel's. */
 	int (*random)(void *arg, unsigned char *out, size_t bytes);

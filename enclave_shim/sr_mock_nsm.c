@@ -31,6 +31,8 @@ struct sr_mock_nsm {
 	struct sr_mock_profile profile;
 	struct made_cert certs[SR_MOCK_CERTS];
 	unsigned char pcr[SR_MOCK_PCRS][SR_EVIDENCE_PCR_BYTES];
+	unsigned char boot_pcr[SR_EVIDENCE_PCR_BYTES];
+	bool locked; /* boot_pcr; documents have it then */
 	uint64_t time_ms; /* 0: the clock's */
 	long serial;
 };
@@ -284,10 +286,14 @@ static void put_payload(struct writer *w, const struct sr_mock_nsm *mock,
 	put_text(w, "timestamp");
 	put_uint(w, now_ms(mock));
 	put_text(w, "pcrs");
-	put_map(w, SR_MOCK_PCRS);
+	put_map(w, SR_MOCK_PCRS + mock->locked);
 	for (size_t i = 0; i < SR_MOCK_PCRS; i++) {
 		put_uint(w, i);
 		put_bytes(w, mock->pcr[i], SR_EVIDENCE_PCR_BYTES);
+	}
+	if (mock->locked) {
+		put_uint(w, SR_EVIDENCE_BOOT_PCR);
+		put_bytes(w, mock->boot_pcr, SR_EVIDENCE_PCR_BYTES);
 	}
 	put_text(w, "certificate");
 	put_bytes(w, certs[SR_MOCK_LEAF].der, certs[SR_MOCK_LEAF].der_bytes);
@@ -404,6 +410,23 @@ static int evidence_pcr(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uin
 	return 0;
 }
 
+static int evidence_lock(void *arg, const unsigned char *data, size_t bytes)
+{
+	unsigned char input[SR_EVIDENCE_PCR_BYTES + SR_EVIDENCE_LOCK_BYTES_MAX] = { 0 };
+	struct sr_mock_nsm *mock = arg;
+
+	if (mock->locked)
+		return -EROFS;
+	if (bytes == 0 || bytes > SR_EVIDENCE_LOCK_BYTES_MAX)
+		return -EINVAL;
+	memcpy(input + SR_EVIDENCE_PCR_BYTES, data, bytes);
+	if (EVP_Digest(input, SR_EVIDENCE_PCR_BYTES + bytes, mock->boot_pcr, NULL, EVP_sha384(),
+		       NULL) != 1)
+		return -ENOMEM;
+	mock->locked = true;
+	return 0;
+}
+
 static int evidence_random(void *arg, unsigned char *out, size_t bytes)
 {
 	(void)arg;
@@ -427,6 +450,7 @@ struct sr_evidence sr_mock_nsm_evidence(struct sr_mock_nsm *mock)
 		.arg = mock,
 		.attest = evidence_attest,
 		.pcr = evidence_pcr,
+		.lock = evidence_lock,
 		.random = evidence_random,
 	};
 }

@@ -162,6 +162,14 @@ static int evidence_pcr(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uin
 	return sr_nsm_pcr(arg, pcr, &locked, index);
 }
 
+static int evidence_lock(void *arg, const unsigned char *data, size_t bytes)
+{
+	unsigned char pcr[SR_EVIDENCE_PCR_BYTES];
+	int ret = sr_nsm_extend(arg, pcr, SR_EVIDENCE_BOOT_PCR, data, bytes);
+
+	return ret ? ret : sr_nsm_lock(arg, SR_EVIDENCE_BOOT_PCR);
+}
+
 static int evidence_random(void *arg, unsigned char *out, size_t bytes)
 {
 	return sr_nsm_random(arg, out, bytes);
@@ -174,6 +182,7 @@ struct sr_evidence sr_nsm_evidence(struct sr_nsm *nsm)
 		.arg = nsm,
 		.attest = evidence_attest,
 		.pcr = evidence_pcr,
+		.lock = evidence_lock,
 		.random = evidence_random,
 	};
 }

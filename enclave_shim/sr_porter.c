@@ -169,6 +169,34 @@ static int make_gate(struct sr_porter *p, struct sr_reason *why)
 		     0;
 }
 
+/* Before the first session. A module that will not (an emulator's, or a host that has had
+ * another signer in this boot) leaves documents without it, or with another's in it, whom
+ * clients refuse. */
+static int lock_boot(struct sr_porter *p, struct sr_reason *why)
+{
+	const struct sr_evidence *e = &p->config.evidence;
+	unsigned char hash[SR_CONTROL_HASH_BYTES];
+	int ret;
+
+	if (!e->lock)
+		return 0;
+	if (sr_boot_hash(hash, p->config.boot_id, sr_gate_public_key(p->gate)))
+		return sr_reason_set(why, -EIO, "SHA-256 failed");
+	ret = e->lock(e->arg, hash, sizeof hash);
+	if (ret == -EROFS)
+		return sr_reason_set(why, ret,
+				     "PCR%u is locked: there was another signer in this boot of the "
+				     "enclave, and clients believe that one alone; start the "
+				     "enclave anew",
+				     SR_EVIDENCE_BOOT_PCR);
+	if (ret)
+		sr_porter_note(p,
+			       "WARNING: the security module does not lock PCR%u: %s; a second "
+			       "signer in this enclave would go unseen",
+			       SR_EVIDENCE_BOOT_PCR, strerror(-ret));
+	return 0;
+}
+
 static int make_vault(struct sr_porter *p, struct sr_reason *why)
 {
 	const struct sr_vault_config vault = {
@@ -248,6 +276,8 @@ int sr_porter_new(struct sr_porter **porter, const struct sr_porter_config *conf
 	ret = read_operators(p, why);
 	if (!ret)
 		ret = make_gate(p, why);
+	if (!ret)
+		ret = lock_boot(p, why);
 	if (!ret)
 		ret = make_vault(p, why);
 	if (!ret)

@@ -230,6 +230,8 @@ static int build(struct sr_signer *s, struct sr_reason *why)
 	bool pool;
 	int ret = c->operators ? c->ground->open(&s->module, &s->evidence, why) : 0;
 
+	if (c->trial)
+		s->evidence.lock = NULL;
 	if (ret == 0)
 		ret = load_keys(s, why);
 	if (ret == 0)
@@ -459,6 +461,7 @@ void sr_signer_check(struct sr_host_check *check, const struct sr_signer_config 
 	memset(&c.control, 0, sizeof c.control);
 	c.trust_out = NULL;
 	c.log = NULL;
+	c.trial = true;
 	if (judge_config(config, &why) < 0 || sr_signer_harden(&c, &why) < 0 ||
 	    sr_signer_new(&signer, &c, &why) < 0) {
 		sr_host_check_line(check, 2, "%s: %s", c.operators ? "signer" : "keys", why.text);

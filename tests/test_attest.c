@@ -1139,6 +1139,45 @@ Test(attest, the_mock_keeps_the_limits_of_the_real_one)
 	cr_assert_eq(source.random(source.arg, b.data, 64), 0);
 }
 
+/* ---- the register of the boot ---- */
+
+/* From Python: hashlib.sha384(bytes(48) + b"b" * 32). */
+static const char boot_register[] =
+	"a734f8937ebc7c5d1b2badfb680a3ae7e19f09a770feb055"
+	"97170af574a13e3fb07e358be6f0b11416ee9b67894d7c0a";
+
+static void lock_with(const char *what, size_t bytes)
+{
+	struct sr_evidence source = sr_mock_nsm_evidence(mock);
+
+	cr_assert_eq(source.lock(source.arg, (const unsigned char *)what, bytes), 0);
+	cr_assert_eq(source.lock(source.arg, (const unsigned char *)what, bytes), -EROFS);
+	document = attested(&request);
+	assert_code(sr_attest_document(&parsed, document.data, document.bytes, &mock_root, NOW,
+				       NULL),
+		    SR_ATTEST_OK);
+}
+
+Test(attest_accept, a_locked_register_is_of_this_boot)
+{
+	static const char boot[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+	char digits[2 * SR_ATTEST_PCR_BYTES + 1];
+
+	expect.boot = (struct sr_attest_view){ (const unsigned char *)boot, 32 };
+	assert_code(accept_now(), SR_ATTEST_OK); /* of a module that locks none */
+	lock_with(boot, 32);
+	assert_code(accept_now(), SR_ATTEST_OK);
+	for (size_t i = 0; i < SR_ATTEST_PCR_BYTES; i++)
+		(void)snprintf(digits + 2 * i, 3, "%02x", parsed.pcr[SR_ATTEST_BOOT_PCR][i]);
+	cr_assert_str_eq(digits, boot_register);
+	expect.boot.bytes = 31;
+	assert_code(accept_now(), SR_ATTEST_BOOT);
+	expect.boot = (struct sr_attest_view){ (const unsigned char *)boot + 1, 32 };
+	assert_code(accept_now(), SR_ATTEST_BOOT);
+	expect.boot.data = NULL;
+	assert_code(accept_now(), SR_ATTEST_OK);
+}
+
 /* ---- sigringctl attest ---- */
 
 #define ARGUMENTS_MAX 32

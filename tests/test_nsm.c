@@ -476,6 +476,23 @@ Test(nsm, each_call_asks_and_reads_and_leaves_nothing_behind)
 	cr_assert(all_zero(nsm.response.data, sizeof nsm.response.data));
 }
 
+Test(nsm, the_register_of_the_boot_is_extended_and_then_locked)
+{
+	static const struct exchange exchanges[] = {
+		EXCHANGE("\xa1" EXTEND_PCR "\xa2\x65index\x10" DATA "\x43xyz",
+			 "\xa1" EXTEND_PCR "\xa1" DATA "\x58\x30" PCR48),
+		EXCHANGE("\xa1" LOCK_PCR "\xa1\x65index\x10", LOCK_PCR),
+		EXCHANGE("\xa1" EXTEND_PCR "\xa2\x65index\x10" DATA "\x43xyz",
+			 "\xa1\x65" "Error" "\x6d" "ReadOnlyIndex"),
+	};
+	struct sr_evidence source = sr_nsm_evidence(&nsm);
+
+	play(exchanges, 3);
+	cr_assert_eq(source.lock(source.arg, (const unsigned char *)"xyz", 3), 0);
+	cr_assert_eq(source.lock(source.arg, (const unsigned char *)"xyz", 3), -EROFS);
+	cr_assert_eq(script_left, 0);
+}
+
 Test(nsm, random_asks_as_often_as_it_takes)
 {
 #define RANDOM(bytes) EXCHANGE(GET_RANDOM, "\xa1" GET_RANDOM "\xa1\x66random" bytes)

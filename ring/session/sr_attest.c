@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sr_attest.h"
 
+#include <openssl/evp.h>
+
 #include "sr_attest_chain.h"
 #include "sr_secret.h"
 
@@ -50,6 +52,8 @@ static const char *const texts[SR_ATTEST_CODES] = {
 	[SR_ATTEST_USER_DATA] =
 		"the user data are not those expected: another manifest, version or boot",
 	[SR_ATTEST_NO_MEMORY] = "out of memory",
+	[SR_ATTEST_BOOT] =
+		"PCR16 was locked for another boot or key: what answers is not the first signer",
 };
 
 const char *sr_attest_text(enum sr_attest_code code)
@@ -420,6 +424,21 @@ static bool same_view(const struct sr_attest_view *a, const struct sr_attest_vie
 	return a->data && b->data && a->bytes == b->bytes && sr_equal(a->data, b->data, a->bytes);
 }
 
+/* One extension from zeros: SHA-384 of the old value and what it was extended with. */
+static bool boot_is_right(const struct sr_attest_doc *doc, const struct sr_attest_view *boot)
+{
+	unsigned char input[SR_ATTEST_PCR_BYTES + SR_ATTEST_HASH_BYTES] = { 0 };
+	unsigned char pcr[SR_ATTEST_PCR_BYTES];
+
+	if (!boot->data || !(doc->pcr_mask >> SR_ATTEST_BOOT_PCR & 1u))
+		return true;
+	if (boot->bytes != SR_ATTEST_HASH_BYTES)
+		return false;
+	memcpy(input + SR_ATTEST_PCR_BYTES, boot->data, boot->bytes);
+	return EVP_Digest(input, sizeof input, pcr, NULL, EVP_sha384(), NULL) == 1 &&
+	       sr_equal(pcr, doc->pcr[SR_ATTEST_BOOT_PCR], sizeof pcr);
+}
+
 enum sr_attest_code sr_attest_accept(const struct sr_attest_doc *doc,
 				     const struct sr_attest_expect *expect,
 				     struct sr_attest_nonce *nonce, uint64_t now_unix_ms)
@@ -451,5 +470,7 @@ enum sr_attest_code sr_attest_accept(const struct sr_attest_doc *doc,
 		return SR_ATTEST_PUBLIC_KEY_ABSENT;
 	if (!same_view(&doc->public_key, &expect->public_key))
 		return SR_ATTEST_PUBLIC_KEY;
-	return same_view(&doc->user_data, &expect->user_data) ? SR_ATTEST_OK : SR_ATTEST_USER_DATA;
+	if (!same_view(&doc->user_data, &expect->user_data))
+		return SR_ATTEST_USER_DATA;
+	return boot_is_right(doc, &expect->boot) ? SR_ATTEST_OK : SR_ATTEST_BOOT;
 }

@@ -35,6 +35,7 @@
 #define SR_ATTEST_USER_DATA_BYTES_MAX 512u
 #define SR_ATTEST_IMAGES_MAX 64u
 #define SR_ATTEST_HASH_BYTES 32u
+#define SR_ATTEST_BOOT_PCR 16u /* the signer's own, locked before its first session */
 
 /* How far our clock may be behind the one that made the document. */
 #define SR_ATTEST_LEEWAY_MS 60000u
@@ -89,6 +90,7 @@ enum sr_attest_code {
 	SR_ATTEST_USER_DATA = 37,  /* absent, or not what we expect */
 
 	SR_ATTEST_NO_MEMORY = 38, /* ours; says nothing about the document */
+	SR_ATTEST_BOOT = 39,      /* PCR16 was locked for another boot or key */
 	SR_ATTEST_CODES
 };
 
@@ -163,6 +165,8 @@ struct sr_attest_expect {
 	size_t image_count; /* 1 .. SR_ATTEST_IMAGES_MAX; anything else accepts nothing */
 	struct sr_attest_view public_key; /* the static key that the handshake will use */
 	struct sr_attest_view user_data;
+	struct sr_attest_view boot; /* what SR_ATTEST_BOOT_PCR was extended with, where a module
+				       has locked it; NULL: that is not judged */
 	uint64_t age_ms_max; /* of the timestamp */
 };
 
@@ -223,7 +227,7 @@ sr_attest_document(struct sr_attest_doc *out, const unsigned char *document, siz
  * @nonce:  marked as used whatever the answer: a refused document costs a new one.
  *
  * Returns SR_ATTEST_OK or the first rule that it breaks: debug mode, images, nonce,
- * time (CLOCK again, by the timestamp), public key, user data. What is compared with
+ * time (CLOCK again, by the timestamp), public key, user data, boot. What is compared with
  * our own values is compared in constant time.
  */
 SR_WARN_UNUSED enum sr_attest_code sr_attest_accept(const struct sr_attest_doc *doc,

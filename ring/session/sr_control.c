@@ -75,6 +75,7 @@ SR_STATIC_ASSERT(REQUEST_PREDECESSOR + 16 == SR_REQUEST_BYTES, "control ABI");
 SR_STATIC_ASSERT(GRANT_SECRET + SR_TICKET_SECRET_BYTES == SR_GRANT_BYTES, "control ABI");
 
 /* With their zero bytes, which part a label from what follows it. */
+static const char label_boot[] = "sigring boot";
 static const char label_terms[] = "sigring terms";
 static const char label_document[] = "sigring document";
 static const char label_session[] = "sigring session";
@@ -433,6 +434,21 @@ int sr_terms_hash(unsigned char hash[SR_CONTROL_HASH_BYTES], const struct sr_ter
 	sr_put16(bytes, SR_CONTROL_VERSION);
 	put_terms(bytes + VERSION_BYTES, terms);
 	return hash_parts(hash, parts, 2);
+}
+
+int sr_boot_hash(unsigned char hash[SR_CONTROL_HASH_BYTES], const uint64_t boot_id[2],
+		 const unsigned char *public_key)
+{
+	unsigned char id[2 * sizeof *boot_id];
+	const struct part parts[] = {
+		{ label_boot, sizeof label_boot },
+		{ id, sizeof id },
+		{ public_key, SR_NOISE_KEY_BYTES },
+	};
+
+	sr_put64(id, boot_id[0]);
+	sr_put64(id + sizeof *boot_id, boot_id[1]);
+	return hash_parts(hash, parts, 3);
 }
 
 int sr_document_hash(unsigned char hash[SR_CONTROL_HASH_BYTES], const unsigned char *document,

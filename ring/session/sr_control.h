@@ -253,6 +253,16 @@ SR_WARN_UNUSED int sr_grant_get(struct sr_grant *grant, const unsigned char in[S
 SR_WARN_UNUSED int sr_terms_hash(unsigned char hash[SR_CONTROL_HASH_BYTES],
 				 const struct sr_terms *terms);
 
+/*
+ * sr_boot_hash - what a signer extends PCR16 with before its first session: SHA-256 of
+ * "sigring boot", a zero byte, the boot id and its static key.
+ *
+ * Whoever comes later in the same enclave finds the register locked, and has no documents
+ * for a key of his own that a client would accept. Returns 0 or -EIO.
+ */
+SR_WARN_UNUSED int sr_boot_hash(unsigned char hash[SR_CONTROL_HASH_BYTES],
+				const uint64_t boot_id[2], const unsigned char *public_key);
+
 /* sr_document_hash - the binding to a document: SHA-256 of "sigring document", a
  * zero byte, and the document. Returns 0 or -EIO. */
 SR_WARN_UNUSED int sr_document_hash(unsigned char hash[SR_CONTROL_HASH_BYTES],

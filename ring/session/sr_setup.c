@@ -220,11 +220,12 @@ static enum sr_setup_code judge_document(struct sr_setup *setup,
 					 uint64_t now_unix_ms)
 {
 	const struct sr_setup_expect *expect = setup->config.expect;
-	unsigned char terms_hash[SR_CONTROL_HASH_BYTES];
+	unsigned char terms_hash[SR_CONTROL_HASH_BYTES], boot_hash[SR_CONTROL_HASH_BYTES];
 	struct sr_attest_expect ours = {
 		.images = expect->images,
 		.image_count = expect->image_count,
 		.user_data = { terms_hash, sizeof terms_hash },
+		.boot = { boot_hash, sizeof boot_hash },
 		.age_ms_max = expect->age_ms_max,
 	};
 	struct sr_attest_doc doc;
@@ -238,6 +239,10 @@ static enum sr_setup_code judge_document(struct sr_setup *setup,
 		/* We run the handshake with the key that it has, whichever that is. */
 		ours.public_key.data = doc.public_key.data;
 		ours.public_key.bytes = SR_NOISE_KEY_BYTES;
+		if (doc.public_key.bytes != SR_NOISE_KEY_BYTES)
+			ours.boot.data = NULL; /* refused for its key */
+		else if (sr_boot_hash(boot_hash, document->terms.boot_id, doc.public_key.data))
+			return SR_SETUP_CRYPTO;
 		attest = sr_attest_accept(&doc, &ours, &setup->nonce, now_unix_ms);
 	}
 	setup->attest = attest;
