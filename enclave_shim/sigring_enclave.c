@@ -25,6 +25,8 @@ static int print_calls(void *target, const char *value, const struct sr_option *
 static const struct sr_option options[] = {
 	SR_SERVE_OPTIONS(self),
 	SR_SIGNER_OPTIONS(self.signer),
+	{ "console", NULL, "say every ten seconds how things are", sr_set_true,
+	  &self.signer.console, 0, 0 },
 	{ "system-calls", NULL, "print the system calls that it keeps, and exit", print_calls,
 	  NULL, 0, 0 },
 };

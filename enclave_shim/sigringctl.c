@@ -8,6 +8,7 @@
 #include "sr_ctl_operator.h"
 #include "sr_ctl_policy.h"
 #include "sr_ctl_status.h"
+#include "sr_ctl_vault.h"
 #include "sr_version.h"
 
 static const struct {
@@ -25,7 +26,8 @@ static const struct {
 	{ "lease", "let the keys that need a lease sign for some time", sr_ctl_policy_say },
 	{ "band", "another price band of an asset", sr_ctl_policy_say },
 	{ "seed", "tell a signer what its key had signed before the start", sr_ctl_policy_say },
-	{ "attest", "print and judge an attestation document", sr_ctl_attest },
+	{ "enclave", "what a signer says of itself; have it sign no more, to be stopped", sr_ctl_enclave },
+	{ "attest", "judge an attestation document; measure an enclave image", sr_ctl_attest },
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -63,6 +63,10 @@ static const struct sr_ctl_command commands[] = {
 	{ "key", "delete", run_delete, "oi", false, "--id N", "wipe it; its blob restores it" },
 	{ "manifest", "load", run_load, "o", true, "MANIFEST",
 	  "bring a signed manifest to the signer" },
+	{ "enclave", "status", sr_ctl_vault_status, "o", false, "",
+	  "what the signer says of itself: boot, clocks, sessions, presignatures, image" },
+	{ "enclave", "drain", sr_ctl_vault_drain, "ox", false, "[--off]",
+	  "have it sign nothing more, so that it can be stopped; or sign again" },
 	{ "policy", "kill", sr_ctl_vault_kill, "ox", false, "[--off]",
 	  "have every key sign cancels of typed orders, and nothing else typed; or no more" },
 	{ "policy", "lease", sr_ctl_vault_lease, "oS", false, "--seconds N",
@@ -197,10 +201,13 @@ int sr_ctl_vault_command(struct sr_ctl_work *work, struct sr_command_result *res
 		return EXIT_DONE;
 	(void)sr_ctl_fail(work, why.text);
 	/* Once it was sent only the signer's own word says that nothing was done. */
-	if (ret == -EPERM || ret == -EMSGSIZE || kind == SR_COMMAND_LIST)
+	if (ret == -EPERM || ret == -EMSGSIZE || kind == SR_COMMAND_LIST ||
+	    kind == SR_COMMAND_STATUS)
 		return EXIT_FAILED;
 	return sr_ctl_fail(work, kind == SR_COMMAND_MANIFEST ?
 					 "whether it is in force is not known: load it again" :
+				 kind == SR_COMMAND_DRAIN ?
+					 "whether it drains is not known: see enclave status" :
 					 "whether it was done is not known: see key list");
 }
 

@@ -14,17 +14,20 @@
 
 SR_BEGIN_DECLS
 
-/* sr_ctl_vault_has - is there such a subcommand, of "key" or "manifest"? */
+/* sr_ctl_vault_has - is there such a subcommand, of "key", "manifest" or "enclave"? */
 bool sr_ctl_vault_has(const char *noun, const char *name);
 
 /*
  * sr_ctl_vault - run one of them.
  *
- * @argv: argv[0] is "key" or "manifest", argv[1] the subcommand.
+ * @argv: argv[0] is "key", "manifest" or "enclave", argv[1] the subcommand.
  * Returns the exit code: 0; 1 it failed; 2 it was called wrongly. Makes the process
  * undumpable.
  */
 int sr_ctl_vault(int argc, char **argv);
+
+/* sr_ctl_enclave - `sigringctl enclave`: argv[0] is that; the exit code, as above. */
+int sr_ctl_enclave(int argc, char **argv);
 
 /* sr_ctl_vault_usage - the subcommands of a noun. */
 void sr_ctl_vault_usage(FILE *to, const char *noun);

@@ -4,7 +4,7 @@
  *
  * sr_ctl_vault.c has the command line and the commands without a secret in them,
  * sr_ctl_vault_key.c those that make, open or seal one, sr_ctl_vault_say.c what operators
- * say about policies.
+ * say about policies, sr_ctl_vault_enclave.c what they say to the signer as a whole.
  */
 #ifndef SR_CTL_VAULT_WORK_H
 #define SR_CTL_VAULT_WORK_H
@@ -78,6 +78,10 @@ int sr_ctl_vault_generate(struct sr_ctl_work *work);
 int sr_ctl_vault_rotate(struct sr_ctl_work *work);
 int sr_ctl_vault_restore(struct sr_ctl_work *work);
 int sr_ctl_vault_import(struct sr_ctl_work *work);
+
+/* sr_ctl_vault_enclave.c */
+int sr_ctl_vault_status(struct sr_ctl_work *work);
+int sr_ctl_vault_drain(struct sr_ctl_work *work);
 
 /* sr_ctl_vault_say.c */
 int sr_ctl_vault_say_option(struct sr_ctl_work *work, int letter, const char *value);

@@ -207,6 +207,8 @@ static int make_vault(struct sr_porter *p, struct sr_reason *why)
 		.version_min = p->config.manifest_min,
 		.pool = p->config.pool,
 		.counter = p->config.counter,
+		.describe = sr_porter_describe,
+		.describe_arg = p,
 	};
 	int ret = sr_vault_new(&p->vault, &vault);
 

@@ -40,11 +40,14 @@ struct sr_porter_config {
 	uint32_t ticket_life_s;
 	bool pool; /* there are presignatures */
 	struct sr_counter counter; /* of the core's trace, if it has one */
+	bool console; /* tell the log how things are, every ten seconds */
 
 	struct sr_address control; /* no bytes: conversations come by sr_porter_connect() alone */
 	unsigned int control_mode;
 
 	uint64_t boot_id[2];
+	uint64_t unix_ms;  /* the module's word when it was clock_ns */
+	uint64_t clock_ns; /* monotonic */
 	uint32_t depth_max; /* told to clients */
 	uint32_t slot_bytes_max;
 	uint32_t sessions_max;

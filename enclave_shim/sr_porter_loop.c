@@ -11,6 +11,8 @@
 #define TASKS_MS 2     /* until tasks that are out have come back */
 #define SETTLED_MS 20  /* until a session has settled */
 #define LATE_MS 250    /* until a conversation may be late */
+#define CONSOLE_MS 1000 /* until it may be time to say how things are */
+#define CONSOLE_NS (10 * SR_NS_PER_S)
 
 /* ---- places ---- */
 
@@ -269,7 +271,9 @@ static void take_back(struct sr_porter *p, struct sr_task *task, uint64_t now_ns
 	struct sr_vault_answer answer;
 
 	if (task != p->order) {
-		if (task->result)
+		if (task->kind == SR_TASK_STATUS)
+			sr_porter_console(p, &task->status);
+		else if (task->result)
 			sr_gate_settle(p->gate, task->admission.terms.token);
 		sr_post_release(p->post, task);
 		return;
@@ -316,6 +320,20 @@ static void ask_vault(struct sr_porter *p, uint64_t now_ns)
 	}
 }
 
+static void ask_for_console(struct sr_porter *p, uint64_t now_ns)
+{
+	struct sr_task *task;
+
+	if (!p->config.console || now_ns - p->console_ns < CONSOLE_NS)
+		return;
+	task = sr_post_task(p->post);
+	if (!task)
+		return;
+	p->console_ns = now_ns;
+	task->kind = SR_TASK_STATUS;
+	sr_post_send(p->post, task);
+}
+
 static void look_at_post(struct sr_porter *p, uint64_t now_ns)
 {
 	struct sr_task *task;
@@ -328,6 +346,7 @@ static void look_at_post(struct sr_porter *p, uint64_t now_ns)
 	if (p->reload && !sr_vault_busy(p->vault))
 		reload(p);
 	ask_vault(p, now_ns);
+	ask_for_console(p, now_ns);
 }
 
 /* ---- the loop ---- */
@@ -351,7 +370,9 @@ static int patience_ms(const struct sr_porter *p, nfds_t talks, uint64_t now_ns)
 	sr_gate_stats_get(p->gate, &stats, now_ns);
 	if (stats.waiting)
 		return SETTLED_MS;
-	return talks || p->accept_after_ns ? LATE_MS : -1;
+	if (talks || p->accept_after_ns)
+		return LATE_MS;
+	return p->config.console ? CONSOLE_MS : -1;
 }
 
 static short wanted(const struct sr_porter_talk *t)

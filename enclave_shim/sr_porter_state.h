@@ -2,7 +2,8 @@
 /*
  * sr_porter_state.h - what the files of the porter share: its state, private to them.
  *
- * sr_porter.c makes one and has what other threads call, sr_porter_loop.c is its thread.
+ * sr_porter.c makes one and has what other threads call, sr_porter_loop.c is its thread,
+ * sr_porter_status.c what it says of the signer.
  */
 #ifndef SR_PORTER_STATE_H
 #define SR_PORTER_STATE_H
@@ -54,6 +55,7 @@ struct sr_porter {
 	uint64_t told_version;        /* of the manifest that trust_out speaks of */
 	uint64_t noted_version;       /* that the log speaks of */
 	uint64_t accept_after_ns;
+	uint64_t console_ns; /* when the log was last told how things are */
 	uint64_t noted_ns;   /* when the log was last told of a refusal */
 	uint64_t not_noted;  /* refusals since */
 	bool reload;         /* the manifest's file, as soon as the vault is free */
@@ -75,6 +77,12 @@ SR_WARN_UNUSED int sr_porter_manifest_read(struct sr_porter *porter, struct sr_t
 
 /* Tell who trusts this signer which manifest is in force, if that is news. */
 SR_WARN_UNUSED int sr_porter_tell(struct sr_porter *porter, struct sr_reason *why);
+
+/* sr_porter_status.c: see sr_vault_config. */
+void sr_porter_describe(void *porter, struct sr_command_status *status);
+
+/* Tell the log how things are, with what the signing thread said. */
+void sr_porter_console(struct sr_porter *porter, const struct sr_task_status *told);
 
 /* sr_porter_loop.c */
 void *sr_porter_run(void *porter);

@@ -54,6 +54,7 @@ struct sr_signer_config {
 	int cpu;                 /* of the signing thread, -1 = not pinned */
 	uint32_t trace_slots;    /* stamps of so many records are kept; 0: none are taken */
 	bool trial;              /* to see whether it can be done: no register is locked */
+	bool console;            /* the log is told how things are, every ten seconds */
 	bool sleeps;             /* the signing thread has no idle turns at times */
 	void (*log)(void *arg, const char *text);
 	void *log_arg;

@@ -10,6 +10,7 @@ struct sr_answerer {
 	const struct sr_keyring *keys;
 	struct sr_policy_book *policy;
 	struct sr_trace *trace;
+	bool draining;
 	struct sr_order_env env;
 	struct sr_order order;
 	struct sr_schema_set set;
@@ -63,6 +64,11 @@ void sr_answerer_obey(struct sr_answerer *answerer, const struct sr_schema_set *
 	if (schemas->count)
 		memcpy(answerer->schemas, schemas->schemas,
 		       schemas->count * sizeof answerer->schemas[0]);
+}
+
+void sr_answerer_drain(struct sr_answerer *answerer, bool draining)
+{
+	answerer->draining = draining;
 }
 
 static int parse_request(struct request *request, const unsigned char *body, uint32_t slot_bytes)
@@ -125,6 +131,8 @@ static int authorise(const struct sr_answerer *answerer, const struct request *r
 		return -SR_POLICY_KEY_LOCKED;
 	if (info->held)
 		return -SR_POLICY_KEY_HELD;
+	if (answerer->draining)
+		return -SR_POLICY_DRAINING;
 	return key;
 }
 

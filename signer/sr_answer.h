@@ -48,6 +48,10 @@ void sr_answerer_delete(struct sr_answerer *answerer); /* NULL is legal */
  * SR_POLICY_SCHEMAS_MAX, copied. Before the first call there are none. */
 void sr_answerer_obey(struct sr_answerer *answerer, const struct sr_schema_set *schemas);
 
+/* sr_answerer_drain - from now on sign nothing (true), or sign again: what could be signed
+ * is DENIED/DRAINING, what could not is denied as ever. */
+void sr_answerer_drain(struct sr_answerer *answerer, bool draining);
+
 /*
  * sr_answer_make - judge a request and, where everything allows it, sign.
  *

@@ -38,6 +38,24 @@ enum {
 	TRACED_RESERVED = 52,
 	TRACED_ENTRY_BYTES = sizeof(struct sr_trace_entry),
 
+	STATUS_UPTIME = 16,
+	STATUS_UNIX = 24,
+	STATUS_DRIFT = 32,
+	STATUS_HOST = 40,
+	STATUS_MANIFEST = 48,
+	STATUS_MEMORY = 56,
+	STATUS_SIGNED = 64,
+	STATUS_DENIED = 72,
+	STATUS_FLAGS = 80,
+	STATUS_KEYS = 84,
+	STATUS_SESSIONS = 88,
+	STATUS_SESSIONS_MAX = 92,
+	STATUS_POOL = 96,
+	STATUS_POOL_SLOTS = 100,
+	STATUS_VERSION = 104,
+	STATUS_EVIDENCE = 120,
+	STATUS_PCRS = 128,
+
 	GENERATE_BYTES = 40,
 	WORD_BYTES = 8,
 	LIST_HEADER_BYTES = 8,
@@ -68,11 +86,13 @@ static const struct kind {
 			       SR_COMMAND_TRACED_BYTES,
 			       SR_COMMAND_TRACED_BYTES +
 				       SR_COMMAND_TRACED_MAX * TRACED_ENTRY_BYTES },
+	[SR_COMMAND_STATUS] = { 0, 0, SR_COMMAND_STATUS_BYTES, SR_COMMAND_STATUS_BYTES },
+	[SR_COMMAND_DRAIN] = { SR_COMMAND_DRAIN_BYTES, SR_COMMAND_DRAIN_BYTES, 0, 0 },
 };
 
 static const struct kind *kind_of(uint32_t kind)
 {
-	return kind >= SR_COMMAND_MANIFEST && kind <= SR_COMMAND_TRACE ? &kinds[kind] : NULL;
+	return kind >= SR_COMMAND_MANIFEST && kind <= SR_COMMAND_DRAIN ? &kinds[kind] : NULL;
 }
 
 /* ---- commands ---- */
@@ -432,5 +452,85 @@ int sr_command_traced_get(struct sr_command_traced *traced, struct sr_trace_entr
 		for (uint32_t m = 0; m < SR_TRACE_MOMENTS; m++)
 			entries[i].at[m] = sr_get64(at + 8 + 8 * (size_t)m);
 	}
+	return 0;
+}
+
+/* ---- the signer as a whole ---- */
+
+void sr_command_drain_put(unsigned char body[SR_COMMAND_DRAIN_BYTES], bool draining)
+{
+	sr_put32(body, draining);
+	sr_put32(body + 4, 0);
+}
+
+int sr_command_drain_get(bool *draining, const unsigned char body[SR_COMMAND_DRAIN_BYTES])
+{
+	if (sr_get32(body) > 1 || sr_get32(body + 4))
+		return -EPROTO;
+	*draining = sr_get32(body) == 1;
+	return 0;
+}
+
+void sr_command_status_put(unsigned char out[SR_COMMAND_STATUS_BYTES],
+			   const struct sr_command_status *status)
+{
+	memset(out, 0, SR_COMMAND_STATUS_BYTES);
+	sr_put64(out, status->boot_id[0]);
+	sr_put64(out + 8, status->boot_id[1]);
+	sr_put64(out + STATUS_UPTIME, status->uptime_ms);
+	sr_put64(out + STATUS_UNIX, status->unix_ms);
+	sr_put64(out + STATUS_DRIFT, (uint64_t)status->drift_ms);
+	sr_put64(out + STATUS_HOST, (uint64_t)status->host_ms);
+	sr_put64(out + STATUS_MANIFEST, status->manifest_version);
+	sr_put64(out + STATUS_MEMORY, status->memory_kib);
+	sr_put64(out + STATUS_SIGNED, status->signed_ok);
+	sr_put64(out + STATUS_DENIED, status->denied);
+	sr_put32(out + STATUS_FLAGS, status->draining);
+	sr_put32(out + STATUS_KEYS, status->keys);
+	sr_put32(out + STATUS_SESSIONS, status->sessions);
+	sr_put32(out + STATUS_SESSIONS_MAX, status->sessions_max);
+	sr_put32(out + STATUS_POOL, status->pool_depth);
+	sr_put32(out + STATUS_POOL_SLOTS, status->pool_slots);
+	memcpy(out + STATUS_VERSION, status->version, strnlen(status->version, 16));
+	memcpy(out + STATUS_EVIDENCE, status->evidence, strnlen(status->evidence, 8));
+	memcpy(out + STATUS_PCRS, status->pcr, sizeof status->pcr);
+}
+
+/* Printable, and nothing but zeros behind its end. */
+static int get_name(char *name, const unsigned char *in, size_t bytes)
+{
+	size_t length = strnlen((const char *)in, bytes);
+
+	if (!words_valid(in, length) || !sr_all_zero(in + length, bytes - length))
+		return -EPROTO;
+	memcpy(name, in, length);
+	name[length] = '\0';
+	return 0;
+}
+
+int sr_command_status_get(struct sr_command_status *status,
+			  const unsigned char in[SR_COMMAND_STATUS_BYTES])
+{
+	if (sr_get32(in + STATUS_FLAGS) > 1 ||
+	    get_name(status->version, in + STATUS_VERSION, sizeof status->version - 1) ||
+	    get_name(status->evidence, in + STATUS_EVIDENCE, sizeof status->evidence - 1))
+		return -EPROTO;
+	status->boot_id[0] = sr_get64(in);
+	status->boot_id[1] = sr_get64(in + 8);
+	status->uptime_ms = sr_get64(in + STATUS_UPTIME);
+	status->unix_ms = sr_get64(in + STATUS_UNIX);
+	status->drift_ms = (int64_t)sr_get64(in + STATUS_DRIFT);
+	status->host_ms = (int64_t)sr_get64(in + STATUS_HOST);
+	status->manifest_version = sr_get64(in + STATUS_MANIFEST);
+	status->memory_kib = sr_get64(in + STATUS_MEMORY);
+	status->signed_ok = sr_get64(in + STATUS_SIGNED);
+	status->denied = sr_get64(in + STATUS_DENIED);
+	status->draining = sr_get32(in + STATUS_FLAGS) & 1;
+	status->keys = sr_get32(in + STATUS_KEYS);
+	status->sessions = sr_get32(in + STATUS_SESSIONS);
+	status->sessions_max = sr_get32(in + STATUS_SESSIONS_MAX);
+	status->pool_depth = sr_get32(in + STATUS_POOL);
+	status->pool_slots = sr_get32(in + STATUS_POOL_SLOTS);
+	memcpy(status->pcr, in + STATUS_PCRS, sizeof status->pcr);
 	return 0;
 }

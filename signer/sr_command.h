@@ -42,6 +42,9 @@
  *	                                                48 count u32, 52 reserved 4, and
  *	                                                of each: 0 slot word u64, 8 its
  *	                                                moments 7 u64
+ *	10 STATUS     nothing                           a status 272
+ *	11 DRAIN      0 draining u32 (0, 1),            nothing
+ *	              4 reserved 4
  *
  *	a key, 60: 0 id u32, 4 address 20, 24 public key 33, 57 reserved 3
  *
@@ -52,11 +55,18 @@
  *	first price, the second, a sequence. SEED: a key, first is the window's notional,
  *	second the unexpired one. What a word does not need is zero.
  *
+ *	a status, 272: 0 boot id 2 u64, 16 uptime u64, 24 Unix time u64, 32 drift i64,
+ *	40 the host's clock less that time i64 (all in ms), 48 manifest version u64, 56 peak
+ *	of memory in KiB u64, 64 signed u64, 72 denied u64, 80 flags u32 (1 draining), 84
+ *	keys u32, 88 sessions u32, 92 of at most u32, 96 presignatures u32, 100 of u32, 104
+ *	version, 16 and 120 who attests, 8: ASCII, padded with zeros; 128 PCR0, 1 and 2, 48 each
+ *
  * Codecs: pure functions on private memory, nothing here is secret.
  */
 #ifndef SR_COMMAND_H
 #define SR_COMMAND_H
 
+#include "sr_attest.h"
 #include "sr_blob.h"
 #include "sr_counter.h"
 #include "sr_envelope.h"
@@ -73,6 +83,8 @@
 #define SR_COMMAND_KEY_BYTES 60u
 #define SR_COMMAND_LISTED_BYTES 80u
 #define SR_COMMAND_POLICY_BYTES 72u
+#define SR_COMMAND_STATUS_BYTES 272u
+#define SR_COMMAND_DRAIN_BYTES 8u
 #define SR_COMMAND_WORDS_MAX 255u
 #define SR_COMMAND_TRACE_BYTES 16u
 #define SR_COMMAND_TRACED_BYTES 56u
@@ -91,6 +103,8 @@ enum sr_command_kind {
 	SR_COMMAND_DELETE = 7,
 	SR_COMMAND_POLICY = 8,
 	SR_COMMAND_TRACE = 9,
+	SR_COMMAND_STATUS = 10,
+	SR_COMMAND_DRAIN = 11,
 };
 
 /* How it went. Numbers are ABI and are never reused. */
@@ -159,6 +173,28 @@ SR_STATIC_ASSERT(SR_COMMAND_RESULT_BYTES_MAX >=
 			 SR_COMMAND_HEADER_BYTES + 8u + SR_KEYS_MAX * SR_COMMAND_LISTED_BYTES,
 		 "the longest result");
 
+/* What a signer says of itself. */
+struct sr_command_status {
+	uint64_t boot_id[2];
+	uint64_t uptime_ms;
+	uint64_t unix_ms;    /* by which policies go: the module's word at the start, moved on */
+	int64_t drift_ms;    /* how far the module's time is ahead of that now */
+	int64_t host_ms;     /* how far the clock that the host sets is; believed by nobody */
+	uint64_t manifest_version; /* 0: none is in force */
+	uint64_t memory_kib; /* resident, at its peak */
+	uint64_t signed_ok;
+	uint64_t denied;
+	uint32_t keys;
+	uint32_t sessions;
+	uint32_t sessions_max;
+	uint32_t pool_depth;
+	uint32_t pool_slots;
+	bool draining;
+	char version[17];
+	char evidence[9]; /* "nsm", or "mock" */
+	unsigned char pcr[3][SR_ATTEST_PCR_BYTES];
+};
+
 SR_BEGIN_DECLS
 
 /*
@@ -205,6 +241,13 @@ void sr_command_policy_put(unsigned char body[SR_COMMAND_POLICY_BYTES],
 			   const struct sr_policy_word *word);
 SR_WARN_UNUSED int sr_command_policy_get(struct sr_policy_word *word,
 					 const unsigned char body[SR_COMMAND_POLICY_BYTES]);
+void sr_command_drain_put(unsigned char body[SR_COMMAND_DRAIN_BYTES], bool draining);
+SR_WARN_UNUSED int sr_command_drain_get(bool *draining,
+					const unsigned char body[SR_COMMAND_DRAIN_BYTES]);
+void sr_command_status_put(unsigned char out[SR_COMMAND_STATUS_BYTES],
+			   const struct sr_command_status *status);
+SR_WARN_UNUSED int sr_command_status_get(struct sr_command_status *status,
+					 const unsigned char in[SR_COMMAND_STATUS_BYTES]);
 void sr_command_key_put(unsigned char out[SR_COMMAND_KEY_BYTES], const struct sr_command_key *key);
 SR_WARN_UNUSED int sr_command_key_get(struct sr_command_key *key,
 				      const unsigned char in[SR_COMMAND_KEY_BYTES]);

@@ -69,6 +69,7 @@ struct sr_core {
 	struct sr_core_session *sessions; /* sessions_max + admissions_max */
 	struct sr_core_secrets *secrets;  /* NULL: takes no admissions */
 	uint64_t age;
+	bool draining;
 	uint32_t sessions_count; /* places in the table */
 	uint32_t sessions_max;
 	uint32_t admissions_max;

@@ -102,6 +102,30 @@ static void list_keys(const struct sr_core *core, struct sr_key_list *list)
 	}
 }
 
+/* All that came before has been signed or denied when this comes back. */
+static void drain(struct sr_core *core, bool draining)
+{
+	core->draining = draining;
+	sr_answerer_drain(core->answerer, draining);
+}
+
+static void tell_status(const struct sr_core *core, struct sr_task_status *status)
+{
+	struct sr_core_stats stats;
+
+	sr_core_stats_get(core, &stats);
+	*status = (struct sr_task_status){
+		.signed_ok = stats.signed_ok,
+		.denied = stats.denied,
+		.keys = sr_keyring_count(core->keys),
+		.sessions = (uint32_t)stats.sessions,
+		.sessions_max = core->sessions_max,
+		.pool_depth = (uint32_t)stats.pool_depth,
+		.pool_slots = (uint32_t)stats.pool_slots,
+		.draining = core->draining,
+	};
+}
+
 void sr_core_task(struct sr_core *core, struct sr_task *task)
 {
 	task->result = 0;
@@ -135,6 +159,12 @@ void sr_core_task(struct sr_core *core, struct sr_task *task)
 			sr_trace_read(core->trace, &task->trace);
 		else
 			task->result = -EOPNOTSUPP;
+		break;
+	case SR_TASK_DRAIN:
+		drain(core, task->held);
+		break;
+	case SR_TASK_STATUS:
+		tell_status(core, &task->status);
 		break;
 	}
 }

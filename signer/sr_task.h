@@ -29,6 +29,20 @@ enum sr_task_kind {
 	SR_TASK_KEY_LIST = 7,   /* list */
 	SR_TASK_POLICY = 8,     /* word: as sr_policy_hear() */
 	SR_TASK_TRACE = 9,      /* trace: sr_trace_read(); -EOPNOTSUPP: there is none */
+	SR_TASK_DRAIN = 10,     /* held: sign nothing, or sign again; cannot fail */
+	SR_TASK_STATUS = 11,    /* status */
+};
+
+/* What the signing thread says of itself; counters are since the start. */
+struct sr_task_status {
+	uint64_t signed_ok;
+	uint64_t denied;
+	uint32_t keys;
+	uint32_t sessions;
+	uint32_t sessions_max;
+	uint32_t pool_depth;
+	uint32_t pool_slots; /* 0: there is no pool */
+	bool draining;
 };
 
 struct sr_key_list {
@@ -48,6 +62,7 @@ struct sr_task {
 		struct sr_key_list list;
 		struct sr_policy_word word;
 		struct sr_trace_piece trace; /* its entries are whose task it is */
+		struct sr_task_status status;
 	};
 };
 

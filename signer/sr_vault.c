@@ -333,6 +333,18 @@ static int take_trace(struct sr_vault *v, const struct sr_command *command)
 	return 0;
 }
 
+static int take_drain(struct sr_vault *v, const struct sr_command *command)
+{
+	bool draining;
+
+	if (sr_command_drain_get(&draining, command->body))
+		return -EINVAL;
+	sr_task_wipe(&v->task);
+	v->task.kind = SR_TASK_DRAIN;
+	v->task.held = draining;
+	return 0;
+}
+
 static int make_task(struct sr_vault *v, const struct sr_command *command)
 {
 	int ret;
@@ -350,6 +362,12 @@ static int make_task(struct sr_vault *v, const struct sr_command *command)
 		sr_task_wipe(&v->task);
 		v->task.kind = SR_TASK_KEY_LIST;
 		return 0;
+	case SR_COMMAND_STATUS:
+		sr_task_wipe(&v->task);
+		v->task.kind = SR_TASK_STATUS;
+		return 0;
+	case SR_COMMAND_DRAIN:
+		return take_drain(v, command);
 	case SR_COMMAND_POLICY:
 		return take_policy(v, command);
 	case SR_COMMAND_TRACE:
@@ -486,6 +504,26 @@ static size_t put_traced(struct sr_vault *v)
 	return sr_command_traced_put(body_of(v), &traced, v->traced);
 }
 
+static size_t put_status(struct sr_vault *v)
+{
+	const struct sr_task_status *told = &v->task.status;
+	struct sr_command_status status = { .boot_id = { 0, 0 } };
+
+	if (v->config.describe)
+		v->config.describe(v->config.describe_arg, &status);
+	status.manifest_version = v->config.manifest->version;
+	status.signed_ok = told->signed_ok;
+	status.denied = told->denied;
+	status.keys = told->keys;
+	status.sessions = told->sessions;
+	status.sessions_max = told->sessions_max;
+	status.pool_depth = told->pool_depth;
+	status.pool_slots = told->pool_slots;
+	status.draining = told->draining;
+	sr_command_status_put(body_of(v), &status);
+	return SR_COMMAND_STATUS_BYTES;
+}
+
 static size_t put_done(struct sr_vault *v, uint32_t kind)
 {
 	switch (kind) {
@@ -501,6 +539,8 @@ static size_t put_done(struct sr_vault *v, uint32_t kind)
 		return put_list(v);
 	case SR_COMMAND_TRACE:
 		return put_traced(v);
+	case SR_COMMAND_STATUS:
+		return put_status(v);
 	default:
 		return 0;
 	}

@@ -39,6 +39,11 @@ struct sr_vault_config {
 	uint64_t version_min;         /* of a manifest; 0: any */
 	bool pool;                    /* there are presignatures */
 	struct sr_counter counter;    /* that the trace, if there is one, is stamped by */
+
+	/* What a status has that this one does not know: boot, times, memory, version,
+	 * registers. NULL: they are zeros. */
+	void (*describe)(void *arg, struct sr_command_status *status);
+	void *describe_arg;
 };
 
 enum sr_vault_verdict {

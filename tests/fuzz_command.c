@@ -32,6 +32,7 @@ static void judge_result(const uint8_t *data, size_t bytes)
 {
 	struct sr_command_result result;
 	struct sr_command_listed listed;
+	struct sr_command_status status;
 	struct sr_command_traced traced;
 	static struct sr_trace_entry entries[SR_COMMAND_TRACED_MAX];
 	static unsigned char traced_again[SR_COMMAND_RESULT_BYTES_MAX];
@@ -52,6 +53,13 @@ static void judge_result(const uint8_t *data, size_t bytes)
 					 result.body_bytes &&
 				 !memcmp(traced_again, result.body, result.body_bytes)),
 			"two spellings of one trace");
+	else if (result.code == SR_COMMAND_DONE && result.kind == SR_COMMAND_STATUS) {
+		if (sr_command_status_get(&status, result.body) == 0) {
+			sr_command_status_put(traced_again, &status);
+			require(!memcmp(traced_again, result.body, SR_COMMAND_STATUS_BYTES),
+				"two spellings of one status");
+		}
+	}
 	else if (result.code != SR_COMMAND_DONE)
 		require(result.body_bytes <= SR_COMMAND_WORDS_MAX, "too many words");
 }

@@ -42,6 +42,7 @@ static const struct {
 	{ "futex", SYS_futex, false },
 	{ "getpid", SYS_getpid, false },
 	{ "getrandom", SYS_getrandom, false },
+	{ "getrusage", SYS_getrusage, false },
 	{ "ioctl", SYS_ioctl, true },
 	{ "mmap", SYS_mmap, true },
 	{ "munmap", SYS_munmap, false },
@@ -93,6 +94,7 @@ static void signer_main(void *arg)
 		SR_SERVE_OPTIONS(self),
 		SR_SIGNER_OPTIONS(self.signer),
 		SR_HOST_OPTIONS(self.signer),
+		{ "console", NULL, "", sr_set_true, &self.signer.console, 0, 0 },
 	};
 	static struct sr_program program = { .name = "signer",
 					     .purpose = "",
@@ -167,7 +169,7 @@ static void start_watcher(pid_t pid)
 static void start_signer(const char *wait)
 {
 	const char *args[] = { "--listen", rig.stream, "--keys", rig.keys, "--wait", wait,
-			       "--allow-snapshot", "--refill", "thread", "--cpu", "0", NULL };
+			       "--allow-snapshot", "--refill", "thread", "--cpu", "0", "--console", NULL };
 	long before = mp_file_bytes(rig.signer_log);
 
 	watch = mp_shared(sizeof *watch);
@@ -182,7 +184,7 @@ static void start_signer(const char *wait)
 static void live(const char *wait)
 {
 	char operator[400], control[400];
-	const char *list[] = { "sigringctl", "key", "list", "--control", control, "--trust",
+	const char *list[] = { "sigringctl", "enclave", "status", "--control", control, "--trust",
 			       rig.trust, "--operator", operator, NULL };
 
 	start_signer(wait);
@@ -194,8 +196,8 @@ static void live(const char *wait)
 	mp_start_agent(&rig);
 	for (unsigned int i = 0; i < ORDERS / 20; i++)
 		mp_good_client(&rig);
-	MP_EQ(mp_run(list, rig.agent_log), 0, "sigringctl key list");
-	mp_sleep_us(50000);
+	MP_EQ(mp_run(list, rig.agent_log), 0, "sigringctl enclave status");
+	mp_await_lines(rig.signer_log, "sessions 0 of 256, presignatures", 1);
 	mp_rig_stop(&rig);
 }
 

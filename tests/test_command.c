@@ -20,6 +20,8 @@ static const struct {
 	{ SR_COMMAND_DELETE, 8, 8 },
 	{ SR_COMMAND_POLICY, 72, 72 },
 	{ SR_COMMAND_TRACE, 16, 16 },
+	{ SR_COMMAND_STATUS, 0, 0 },
+	{ SR_COMMAND_DRAIN, 8, 8 },
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -92,7 +94,7 @@ Test(command, with_a_reserved_bit_or_of_another_version_or_kind_is_refused)
 	}
 	sr_put16(text + 2, 0);
 	cr_assert_eq(sr_command_get(&got, text, bytes), -EPROTO);
-	sr_put16(text + 2, SR_COMMAND_TRACE + 1);
+	sr_put16(text + 2, SR_COMMAND_DRAIN + 1);
 	cr_assert_eq(sr_command_get(&got, text, bytes), -EPROTO);
 	sr_put16(text + 2, SR_COMMAND_HOLD);
 	sr_put16(text + 4, SR_OPERATORS_MAX + 1);
@@ -130,7 +132,8 @@ Test(command, hash_is_as_documented)
 
 /* ---- results ---- */
 
-static const size_t result_bytes[] = { 40, 236, 60, 8 + 64 * 80, 0, 236, 0, 0, 56 + 248 * 64 };
+static const size_t result_bytes[] = { 40, 236, 60, 8 + 64 * 80, 0, 236, 0, 0,
+				       56 + 248 * 64, SR_COMMAND_STATUS_BYTES, 0 };
 
 Test(command, result_is_read_as_it_was_written)
 {
@@ -191,6 +194,62 @@ Test(command, list_says_how_many_and_has_them)
 		bytes = sr_command_result_put(text, SR_COMMAND_LIST, 0, 8 + 80);
 		cr_assert_eq(sr_command_result_get(&result, text, bytes), count == 1 ? 0 : -EPROTO);
 	}
+}
+
+Test(command, status_is_read_as_it_was_written)
+{
+	static unsigned char bytes[SR_COMMAND_STATUS_BYTES];
+	struct sr_command_status status, got;
+	bool draining = false;
+
+	memset(&status, 0, sizeof status);
+	memset(&got, 0, sizeof got);
+	status = (struct sr_command_status){ .boot_id = { 1, 2 },
+					     .uptime_ms = 3,
+					     .unix_ms = 4,
+					     .drift_ms = -5,
+					     .host_ms = INT64_MIN,
+					     .manifest_version = 6,
+					     .memory_kib = 7,
+					     .signed_ok = 8,
+					     .denied = 9,
+					     .keys = 10,
+					     .sessions = 11,
+					     .sessions_max = 12,
+					     .pool_depth = 13,
+					     .pool_slots = 14,
+					     .draining = true,
+					     .version = "sixteen letters!",
+					     .evidence = "nsm" };
+	memset(status.pcr, 0x5a, sizeof status.pcr);
+	sr_command_status_put(bytes, &status);
+	cr_assert_eq(sr_command_status_get(&got, bytes), 0);
+	cr_assert(got.boot_id[0] == 1 && got.boot_id[1] == 2 && got.uptime_ms == 3 &&
+		  got.unix_ms == 4 && got.drift_ms == -5 && got.host_ms == INT64_MIN &&
+		  got.manifest_version == 6 && got.memory_kib == 7 && got.signed_ok == 8 &&
+		  got.denied == 9 && got.keys == 10 && got.sessions == 11 &&
+		  got.sessions_max == 12 && got.pool_depth == 13 && got.pool_slots == 14 &&
+		  got.draining);
+	cr_assert_str_eq(got.version, "sixteen letters!");
+	cr_assert_str_eq(got.evidence, "nsm");
+	cr_assert_arr_eq(got.pcr, status.pcr, sizeof got.pcr);
+	bytes[80] = 2;
+	cr_assert_eq(sr_command_status_get(&got, bytes), -EPROTO);
+	bytes[80] = 0;
+	bytes[127] = 'x'; /* behind the end of a name */
+	cr_assert_eq(sr_command_status_get(&got, bytes), -EPROTO);
+	bytes[127] = 0;
+	bytes[104] = 0x1b; /* what a terminal would obey */
+	cr_assert_eq(sr_command_status_get(&got, bytes), -EPROTO);
+
+	sr_command_drain_put(bytes, true);
+	cr_assert(sr_command_drain_get(&draining, bytes) == 0 && draining);
+	bytes[0] = 2;
+	cr_assert_eq(sr_command_drain_get(&draining, bytes), -EPROTO);
+	bytes[0] = 0;
+	cr_assert(sr_command_drain_get(&draining, bytes) == 0 && !draining);
+	bytes[4] = 1;
+	cr_assert_eq(sr_command_drain_get(&draining, bytes), -EPROTO);
 }
 
 Test(command, bodies_are_read_as_they_were_written)

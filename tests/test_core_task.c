@@ -301,6 +301,26 @@ Test(core_task, key_that_is_held_signs_nothing_until_it_is_let_go)
 	cr_assert_eq(run_task(SR_TASK_KEY_HOLD), -ENOENT);
 }
 
+Test(core_task, signer_that_drains_signs_nothing_and_says_so)
+{
+	secrets->task.held = true;
+	cr_assert_eq(run_task(SR_TASK_DRAIN), 0);
+	expect_answer(SR_DENIED, SR_POLICY_DRAINING);
+	expect_answer_of(ID, SR_DENIED, SR_POLICY_UNKNOWN_KEY); /* strangers learn nothing */
+	cr_assert_eq(run_task(SR_TASK_STATUS), 0);
+	cr_assert(secrets->task.status.draining);
+	cr_assert_eq(secrets->task.status.signed_ok, 0);
+	cr_assert_eq(secrets->task.status.denied, 2);
+	secrets->task.held = false;
+	cr_assert_eq(run_task(SR_TASK_DRAIN), 0);
+	expect_answer(SR_OK, 0);
+	cr_assert_eq(run_task(SR_TASK_STATUS), 0);
+	cr_assert(!secrets->task.status.draining);
+	cr_assert_eq(secrets->task.status.signed_ok, 1);
+	cr_assert_eq(secrets->task.status.keys, sr_keyring_count(rig.keys));
+	cr_assert_eq(secrets->task.status.sessions, 1);
+}
+
 Test(core_task, key_that_is_held_stays_so_when_it_rotates)
 {
 	cr_assert_eq(add_entry(ID, 0x33), 0);

@@ -35,6 +35,7 @@ static const char *const policy_names[] = {
 	[SR_POLICY_KEY_RATE] = "KEY_RATE",
 	[SR_POLICY_WINDOW] = "WINDOW",
 	[SR_POLICY_EXPOSURE] = "EXPOSURE",
+	[SR_POLICY_DRAINING] = "DRAINING",
 };
 
 const char *sr_policy_name(uint32_t policy)

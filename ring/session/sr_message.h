@@ -99,6 +99,8 @@ enum sr_policy {
 	SR_POLICY_KEY_RATE = 30,      /* nor has the key */
 	SR_POLICY_WINDOW = 31,        /* too much was signed within the window */
 	SR_POLICY_EXPOSURE = 32,      /* too much is signed and has not expired */
+
+	SR_POLICY_DRAINING = 33, /* the operators are about to stop the signer */
 };
 
 /* Kind of the 64 signature bytes. */
