@@ -323,7 +323,7 @@ PUBLIC_HEADERS := $(addprefix ring/client/,sigring.h sigring_order.h) ring/sessi
                   sr_schema.h sr_template.h sr_type.h sr_typed_data.h sr_venues.h) \
                   $(addprefix ring/core/,sr_base.h sr_reason.h sr_record.h sr_slot.h sr_version.h sr_wait.h)
 UNITS := host_agent/systemd/sigring-agent.service enclave_shim/systemd/sigring-signer.service \
-         enclave_shim/systemd/sigring-local.service
+         enclave_shim/systemd/sigring-local.service enclave_shim/systemd/sigring-enclave.service
 CONFS := host_agent/sigring-agent.conf enclave_shim/sigring-signer.conf enclave_shim/sigring-local.conf
 INSTALLED = include/sigring lib/libsigring.a lib/$(SO) lib/libsigring.so lib/pkgconfig/sigring.pc \
             $(addprefix bin/,sigringctl sigring-replay) $(addprefix sbin/,sigring-agent sigring-enclave sigring-local sigring-signer sigring-tune) \

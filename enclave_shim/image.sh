@@ -6,7 +6,7 @@
 #
 #	OPERATORS         public keys of the operators, a line each      (needed)
 #	OPERATORS_NEEDED  how many of them must sign                     (needed)
-#	KERNEL            bzImage                                        (needed)
+#	KERNEL            bzImage, or debian                             (needed)
 #	MODULES           its tree of modules, lib/modules/VERSION; or
 #	MODULE_FILES      *.ko in the order of loading; neither: all is built in
 #	CONFIG            of the signer (enclave_shim/sigring-enclave.conf)
@@ -33,6 +33,14 @@ fail()
 [ -n "${OPERATORS:-}" ] ||
 	fail "OPERATORS=FILE is missing: the public keys that \`sigringctl operator new\` printed"
 [ -n "${OPERATORS_NEEDED:-}" ] || fail "OPERATORS_NEEDED=K is missing: how many of them must sign"
+# The one that the tests in a guest use, out of Debian's archive and into a cache.
+if [ "${KERNEL:-}" = debian ]; then
+	package=$(awk '/linux-image-6.12/ { print $2 }' "$here/../tests/guest/packages.txt")
+	tree=$(cd "$here/.." && bash -c 'name=eif; . tests/guest/debian.sh; debian_unpack "$0"' "$package") ||
+		fail "$tree"
+	KERNEL=$(echo "$tree"/boot/vmlinuz-*)
+	MODULES=$(echo "$tree"/lib/modules/*)
+fi
 [ -n "${KERNEL:-}" ] ||
 	fail "KERNEL=bzImage is missing (and MODULES=DIR, if it has modules): see docs/nitro.md"
 for file in "$OPERATORS" "$KERNEL" "$CONFIG"; do
