@@ -13,6 +13,7 @@
 #define BEAT_NS SR_NS_PER_MS
 #define STEADY_NS SR_NS_PER_S
 #define STATUS_NS (500u * SR_NS_PER_MS)
+#define SILENT_NS (2 * SR_NS_PER_S)
 #define BACKOFF_NS_MIN SR_NS_PER_MS
 #define BACKOFF_NS_MAX (250u * SR_NS_PER_MS)
 #define SLEEP_NS_MAX (20u * SR_NS_PER_MS)
@@ -436,7 +437,7 @@ static void take_hello(struct sr_agent *a, const struct sr_frame *f)
 	l->write_bytes_max = a->config.write_bytes_max;
 	if (hello.write_bytes_max && hello.write_bytes_max < l->write_bytes_max)
 		l->write_bytes_max = hello.write_bytes_max;
-	l->up_ns = sr_now_ns();
+	l->up_ns = l->answered_ns = sr_now_ns();
 	sr_store_relaxed(&a->counters.credits, l->credits);
 	sr_store_relaxed(&a->counters.boot_id[0], l->boot_id[0]);
 	sr_store_relaxed(&a->counters.boot_id[1], l->boot_id[1]);
@@ -719,6 +720,21 @@ static void take_mail(struct sr_agent *a, struct sr_mail mail)
 		refuse_session(a, s, SR_RESULT_NO_SIGNER);
 }
 
+/*
+ * A signer that died with its machine may never hang up. Who is silent alone may be
+ * stopped and is waited for; who is silent while another enclave has said that it is up
+ * is not.
+ */
+static bool is_replaced(struct sr_agent *a, uint64_t now_ns)
+{
+	struct sr_agent_loop *l = &a->loop;
+	const struct sr_transport_ops *ops = l->transport->ops;
+
+	if (!l->asked)
+		l->answered_ns = now_ns;
+	return now_ns - l->answered_ns > SILENT_NS && ops->moved && ops->moved(l->transport);
+}
+
 static void beat(struct sr_agent *a)
 {
 	struct sr_agent_loop *l = &a->loop;
@@ -739,6 +755,8 @@ static void beat(struct sr_agent *a)
 		add(&a->counters.credit_stalls, 1);
 	if (l->hello && now_ns - l->up_ns > STEADY_NS)
 		l->backoff_ns = 0;
+	if (l->hello && is_replaced(a, now_ns))
+		stream_down(a, -EHOSTDOWN);
 	if (l->hello && now_ns - l->status_ns > STATUS_NS && l->out_bytes == 0 &&
 	    l->asked < l->asked_max && put_control(l, SR_FRAME_STATUS, 0, 0, NULL, 0)) {
 		l->asked++;

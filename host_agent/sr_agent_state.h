@@ -156,6 +156,7 @@ struct sr_agent_loop {
 	uint64_t backoff_ns;
 	uint64_t beat_ns;
 	uint64_t status_ns;
+	uint64_t answered_ns; /* when nothing that we had asked was open */
 	uint32_t idle_turns;
 	size_t in_bytes;
 	size_t out_bytes;

@@ -11,6 +11,7 @@ int sr_stream_connect(struct sr_stream *s)
 	if (s->up)
 		return 0;
 	if (s->dial.fd < 0) {
+		s->cid = sr_address_cid(&s->address);
 		ret = sr_dial_start(&s->dial, &s->address);
 		if (ret < 0)
 			return ret == -EAGAIN ? -ECONNREFUSED : ret;
@@ -18,6 +19,13 @@ int sr_stream_connect(struct sr_stream *s)
 	ret = sr_dial_step(&s->dial, &s->address);
 	s->up = ret == 0;
 	return ret;
+}
+
+bool sr_stream_moved(const struct sr_transport *t)
+{
+	const struct sr_stream *s = (const struct sr_stream *)(const void *)t;
+
+	return s->cid != sr_address_cid(&s->address);
 }
 
 void sr_stream_close(struct sr_stream *s)
@@ -77,6 +85,7 @@ static const struct sr_transport_ops direct_ops = {
 	.recv = direct_recv,
 	.hangup = direct_hangup,
 	.wait_fd = direct_wait_fd,
+	.moved = sr_stream_moved,
 	.destroy = direct_destroy,
 };
 

@@ -13,10 +13,14 @@ struct sr_stream {
 	struct sr_address address;
 	struct sr_dial dial; /* its descriptor is -1 without a connection */
 	bool up;
+	uint32_t cid; /* where it is up, of an address that is found */
 };
 
 /* sr_stream_connect - see sr_transport_ops.connect. */
 int sr_stream_connect(struct sr_stream *stream);
+
+/* sr_stream_moved - see sr_transport_ops.moved. */
+bool sr_stream_moved(const struct sr_transport *transport);
 
 /* sr_stream_close - drop the connection, if there is one. */
 void sr_stream_close(struct sr_stream *stream);

@@ -213,6 +213,7 @@ static const struct sr_transport_ops uring_ops = {
 	.recv = uring_recv,
 	.hangup = uring_hangup,
 	.wait_fd = uring_wait_fd,
+	.moved = sr_stream_moved,
 	.destroy = uring_destroy,
 };
 

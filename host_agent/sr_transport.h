@@ -40,6 +40,9 @@ struct sr_transport_ops {
 	/* A descriptor that becomes readable when recv() has something, or -1. */
 	int (*wait_fd)(const struct sr_transport *transport);
 
+	/* Would connect() go to another place now than where the stream is up? NULL: never. */
+	bool (*moved)(const struct sr_transport *transport);
+
 	void (*destroy)(struct sr_transport *transport);
 };
 

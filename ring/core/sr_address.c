@@ -128,6 +128,11 @@ static int new_socket(const struct sr_address *a, int type)
 	return fd < 0 ? -errno : fd;
 }
 
+uint32_t sr_address_cid(const struct sr_address *address)
+{
+	return address->found && address->cid ? sr_load32_relaxed(address->cid) : 0;
+}
+
 int sr_address_connect(const struct sr_address *address)
 {
 	struct sr_address at = *address;
@@ -137,7 +142,7 @@ int sr_address_connect(const struct sr_address *address)
 
 	if (at.found) {
 		memcpy(&vm, &at.sock, sizeof vm);
-		vm.svm_cid = at.cid ? sr_load32_relaxed(at.cid) : 0;
+		vm.svm_cid = sr_address_cid(&at);
 		if (!vm.svm_cid)
 			return -EHOSTUNREACH;
 		memcpy(&at.sock, &vm, sizeof vm);

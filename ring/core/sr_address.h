@@ -54,6 +54,9 @@ SR_WARN_UNUSED int sr_address_parse(struct sr_address *address, const char *text
 SR_WARN_UNUSED int sr_address_control(const struct sr_address *hot, struct sr_address *control,
 				      struct sr_reason *why);
 
+/* sr_address_cid - where `auto` leads now, 0 while nobody knows; 0 for all others. */
+uint32_t sr_address_cid(const struct sr_address *address);
+
 /*
  * sr_address_connect - start to connect, without blocking.
  *
