@@ -124,7 +124,7 @@ static int listen_at(const char *path, int type)
 	char text[320];
 	int fd;
 
-	(void)snprintf(text, sizeof text, strncmp(path, "unix:", 5) ? "unix:%s" : "%s", path);
+	(void)snprintf(text, sizeof text, *path == '/' ? "unix:%s" : "%s", path);
 	MP_EQ(sr_address_parse(&address, text, &why), 0, why.text);
 	fd = sr_address_listen(&address, type, 0600, &why);
 	MP_CHECK(fd >= 0, "%s", why.text);

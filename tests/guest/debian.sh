@@ -49,7 +49,7 @@ debian_config() { # DIR SUITE...
 }
 
 debian_apt() { # with that configuration
-	APT_CONFIG=$cache/apt/apt.conf timeout 600 nice "$@" >>"$cache/apt.log" 2>&1
+	APT_CONFIG=$cache/apt/apt.conf timeout 600 "$@" >>"$cache/apt.log" 2>&1
 }
 
 debian_pin() { # PACKAGE: suite, version and checksum, as they are pinned
@@ -100,12 +100,30 @@ debian_file() { # PACKAGE: where debian_fetch() leaves it
 debian_unpack() {
 	local version root
 	read -r _ version _ <<<"$(debian_pin "$1")"
-	root=$cache/root/$1-$version
+	root=$cache/root/$1-${version#*:}
 	if [ ! -e "$root" ]; then
 		debian_fetch "$1" || exit
 		rm -rf "$root.new"
 		mkdir -p "$cache/root"
 		dpkg-deb -x "$(debian_file "$1")" "$root.new" && mv "$root.new" "$root"
+	fi
+	echo "$root"
+}
+
+# newest PACKAGE - unpacked into the cache, as this machine's own apt has it; its folder.
+newest() {
+	local version root
+	version=$(apt-cache policy "$1" | awk '$1 == "Candidate:" { print $2 }')
+	[ -n "$version" ] && [ "$version" != "(none)" ] || return 1
+	root=$cache/root/$1-${version#*:}
+	if [ ! -e "$root" ]; then
+		[ -z "${NO_INSTALL:-}" ] || return 1
+		mkdir -p "$cache/deb" "$cache/root"
+		(cd "$cache/deb" && apt-get -q -o APT::Sandbox::User= download "$1=$version") \
+			>>"$cache/apt.log" 2>&1 || return 1
+		rm -rf "$root.new"
+		dpkg-deb -x "$(ls "$cache/deb/$1_${version/:/%3a}"_*.deb)" "$root.new" &&
+			mv "$root.new" "$root" || return 1
 	fi
 	echo "$root"
 }

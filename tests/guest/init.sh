@@ -1,16 +1,18 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: MIT
-# Process 1 of the guest of tests/guest/vsock.sh: runs what /tests lists, one command a
-# line, and ends the machine. What they print goes to the second serial port.
+# Process 1 of a guest (guest.sh): runs what /tests lists, one command a line, and ends
+# the machine. What they print goes to the second serial port, or to sigring_out= of the
+# kernel's command line.
 B=/bin/busybox
 $B mkdir -p /proc /sys /dev /tmp
+$B --install -s /bin
 $B mount -t proc proc /proc
 $B mount -t sysfs sys /sys
 $B mount -t devtmpfs dev /dev
 $B mkdir -p /dev/shm
 $B mount -t tmpfs -o mode=1777 tmp /tmp
 $B mount -t tmpfs -o mode=1777 shm /dev/shm
-exec >/dev/ttyS1 2>&1
+exec >"/dev/${sigring_out:-ttyS1}" 2>&1
 for module in /modules/*; do
 	$B insmod "$module" || echo "not ok - cannot load $module"
 done

@@ -12,6 +12,7 @@ name=vsock
 build=${1:-build}
 cd "$(dirname "$0")/../.." || exit 1
 . tests/guest/debian.sh
+. tests/guest/guest.sh
 qemu=qemu-system-x86_64
 limit_s=600
 
@@ -30,58 +31,20 @@ command -v dpkg-deb >/dev/null || leave "this is no Debian: its kernel comes as 
 command -v $qemu >/dev/null || PACKAGES=qemu-system-x86 tests/packages.sh ||
 	leave "QEMU is not installed, and cannot be"
 
-# newest PACKAGE - unpacked into the cache, as this machine's own apt has it; its folder.
-newest() {
-	local version root
-	version=$(apt-cache policy "$1" | awk '$1 == "Candidate:" { print $2 }')
-	[ -n "$version" ] && [ "$version" != "(none)" ] || return 1
-	root=$cache/root/$1-$version
-	if [ ! -e "$root" ]; then
-		[ -z "${NO_INSTALL:-}" ] || return 1
-		mkdir -p "$cache/deb" "$cache/root"
-		(cd "$cache/deb" && apt-get -q -o APT::Sandbox::User= download "$1=$version") \
-			>>"$cache/apt.log" 2>&1 || return 1
-		rm -rf "$root.new"
-		dpkg-deb -x "$(ls "$cache/deb/$1_${version/:/%3a}"_*.deb)" "$root.new" &&
-			mv "$root.new" "$root" || return 1
-	fi
-	echo "$root"
-}
-
 mkdir -p "$cache"
 image=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }')
 kernel=$(newest "${image:-linux-image-cloud-amd64}") && busybox=$(newest busybox-static) ||
 	leave "apt has no kernel or no busybox; \`apt-get update\`? what it said is in $cache/apt.log"
 
-# The root of the guest: busybox, modules, programs, and the libraries that they name.
 work=$build/guest
 root=$work/root
 rm -rf "$work"
-mkdir -p "$root/bin" "$root/lib" "$root/lib64" "$root/modules" "$root/sigring/tests"
-cp "$busybox/bin/busybox" "$root/bin/"
-install -m 755 tests/guest/init.sh "$root/init"
-n=0
-for module in vsock vmw_vsock_virtio_transport_common vsock_loopback; do
-	file=$(find "$kernel/lib/modules" -name "$module.ko*" | head -n 1)
-	n=$((n + 1))
-	case $file in
-	*.xz) xz -dc "$file" >"$root/modules/$n.ko" ;;
-	*.ko) cp "$file" "$root/modules/$n.ko" ;;
-	*) leave "$image has no $module" ;;
-	esac
-done
-programs=$(awk '{ print $1 }' <<<"$tests" | sort -u)
-for program in sigring-agent sigring-signer sigring-local sigring-replay sigringctl; do
-	install -s "$build/$program" "$root/sigring/" || exit 1
-done
-for program in $programs; do
-	install -s "$build/tests/$program" "$root/sigring/tests/" || exit 1
-done
-ldd "$root"/sigring/sigring* "$root"/sigring/tests/* | awk '$2 == "=>" { print $3 }' | sort -u |
-	xargs -I{} cp {} "$root/lib/"
-cp /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
+guest_root "$root" "$busybox" "$kernel" vsock vmw_vsock_virtio_transport_common vsock_loopback
+# shellcheck disable=SC2046 # a list of words
+guest_programs "$root" "$build" sigring-agent sigring-signer sigring-local sigring-replay sigringctl \
+	$(awk '{ print "tests/" $1 }' <<<"$tests" | sort -u)
 sed 's,^,SIGRING_STREAM=vsock /sigring/tests/,' <<<"$tests" >"$root/tests"
-(cd "$root" && find . | "$busybox/bin/busybox" cpio -o -H newc 2>/dev/null) | gzip -1 >"$work/initrd" || exit 1
+guest_pack "$root" "$work/initrd" "$busybox"
 
 # -smp 2: agent, signer and engines yield to each other, as they do under `make mp`.
 timeout $limit_s $qemu -M q35,accel=tcg -cpu max -smp 2 -m 512M -nodefaults -no-user-config \
