@@ -125,11 +125,24 @@ $(B)/sigring-signer: $(call objects,enclave_shim,sigring_signer $(SERVE) $(GROUN
 $(B)/sigring-signer: LIBS := $(L_crypto) $(L_client)
 $(B)/sigring-local: LIBS := $(L_crypto) $(L_agent) $(L_client)
 $(B)/sigring-local: $(call objects,enclave_shim,sigring_local sr_local $(GROUND_host)) $(O_shim) $(O_agent) $(O_signer) $(O_attest) $(O_order) $(O_core)
-$(B)/sigringctl: $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_line) $(O_signer) $(O_attest) $(O_client)
+O_sigringctl := $(call objects,enclave_shim,sigringctl $(CTL) sr_keyfile sr_heap sr_getrandom) $(O_line) $(O_signer) $(O_attest) $(O_client)
+$(B)/sigringctl: $(O_sigringctl)
 $(B)/sigringctl: LIBS := $(L_crypto) -ljansson $(L_client)
-$(B)/sigring-replay: $(call objects,bench,sigring_replay) $(O_replay) $(O_offline) $(B)/libsigring.a
+O_sigring_replay := $(call objects,bench,sigring_replay) $(O_replay) $(O_offline) $(B)/libsigring.a
+$(B)/sigring-replay: $(O_sigring_replay)
 $(B)/sigring-replay: LIBS := $(L_crypto) -ljansson $(L_client) -lm
-$(addprefix $(B)/,$(PROGRAMS)):
+
+# The same two for the tests with QEMU's emulated security module, whose documents are not signed.
+EMULATED := $(addprefix $(B)/emulated/,sigringctl sigring-replay)
+$(B)/emulated/libemulated.a: $(B)/tests/emulated_nsm.o
+	@mkdir -p $(@D)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(B)/emulated/sigringctl: $(O_sigringctl) $(B)/emulated/libemulated.a
+$(B)/emulated/sigring-replay: $(O_sigring_replay) $(B)/emulated/libemulated.a
+$(EMULATED): LIBS := -Wl,--wrap=sr_attest_document $(L_crypto) -ljansson $(L_client) -lm
+
+$(addprefix $(B)/,$(PROGRAMS)) $(EMULATED):
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -231,7 +244,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
 TAP := --tap=- --jobs 1
-.PHONY: unit-programs mp-programs bench-programs check mp test-vsock asan fuzz-short tsan ct model bench bench-ring bench-sign exp01 load sizing dudect property soak fuzz headercheck \
+.PHONY: unit-programs mp-programs bench-programs check mp test-vsock test-nitro asan fuzz-short tsan ct model bench bench-ring bench-sign exp01 load sizing dudect property soak fuzz headercheck \
         layers disasm readme selftest difftest image aarch64 tidy cov install uninstall clean help
 unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
@@ -243,6 +256,8 @@ mp: all mp-programs ## tests with several processes and real signals
 	$(Q)$(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,)
 test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its own (QEMU, no KVM needed)
 	$(Q)$(RUN_A) "vsock=NO_INSTALL=$(NO_INSTALL) tests/guest/vsock.sh $(B)"
+test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro-enclave machine: attested, provisioned, restarted (not in `make test`)
+	$(Q)$(RUN_A) "nitro=NO_INSTALL=$(NO_INSTALL) VERSION=$(VERSION) tests/guest/nitro.sh $(B)"
 asan: ## unit and process tests under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
 	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))

@@ -209,6 +209,11 @@ check "and each exported function is declared by a public header" \
 	"$(for name in $exported; do
 		grep -qE "[ *]$name\(" $public || echo "$name"
 	done)"
+check "nothing that is installed believes an emulated security module" \
+	"$(for file in "$BUILD"/sigring-* "$BUILD"/sigringctl "$BUILD"/libsigring.*; do
+		case $file in *.d) continue ;; esac
+		! grep -qa __wrap_sr_attest_document "$file" || echo "$file"
+	done)"
 check "soname is libsigring.so.0" \
 	"$(readelf -d "$BUILD/libsigring.so.0" | grep -q 'SONAME.*\[libsigring\.so\.0\]' ||
 		echo "it is not")"
