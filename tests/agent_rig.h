@@ -290,7 +290,7 @@ static inline void stream_destroy(struct sr_transport *t)
 
 static const struct sr_transport_ops stream_ops = {
 	"fuzz", stream_connect, stream_send, stream_recv, stream_hangup, stream_wait_fd,
-	stream_destroy,
+	NULL,   stream_destroy,
 };
 static struct sr_transport transport = { &stream_ops, true };
 

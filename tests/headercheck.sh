@@ -76,8 +76,9 @@ layer()
 		[ -e "$header" ] || continue
 		alone "$header"
 		for compiler in gcc clang; do
-			compile "$compiler" -x c -std=c17 $C_ONLY -D_GNU_SOURCE "$@" "$work/alone.c"
+			compile "$compiler" -x c -std=c17 $C_ONLY -D_GNU_SOURCE "$@" "$work/alone.c" &
 		done
+		wait
 		verdict "$header as C17"
 	done
 }
@@ -101,12 +102,14 @@ layer tests $SHIM -Ibench -Itests
 both()
 {
 	for compiler in gcc clang; do
-		compile "$compiler" -x c -std=c11 $C_ONLY $CLIENT "$2"
+		compile "$compiler" -x c -std=c11 $C_ONLY $CLIENT "$2" &
 	done
+	wait
 	verdict "$1 as C11"
 	for compiler in g++ clang++; do
-		compile "$compiler" -x c++ -std=c++17 $CLIENT "$2"
+		compile "$compiler" -x c++ -std=c++17 $CLIENT "$2" &
 	done
+	wait
 	verdict "$1 as C++17"
 }
 
