@@ -7,6 +7,8 @@ VARIANT ?=
 CC      ?= cc
 V       ?= 0
 Q       := $(if $(filter 1,$(V)),,@)
+CPUS    := $(shell nproc)
+J       := -j $(CPUS)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -235,7 +237,7 @@ run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT
 RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
 	$(Q)rm -rf build/logs && mkdir -p build/logs
-	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) --no-print-directory $$t || exit 1; done
+	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) $(J) --no-print-directory $$t || exit 1; done
 	$(Q)for t in headercheck layers disasm check mp test-vsock ct model asan fuzz-short tsan readme selftest image aarch64; do \
 		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
 	awk '{p+=$$1; f+=$$2; s+=$$3} END {printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f>0}' build/logs/total
@@ -243,6 +245,7 @@ test: packages-test ## everything below that proves something; ends with `N pass
 # ---- each proof by itself ----
 RUN_A ?= tests/run.sh -o build/logs
 run_each = $(RUN_A) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)")
+run_both = $(RUN_A) -j $(CPUS) $(foreach t,$(1),"$(2)$(notdir $(t))=$(3) $(t) $(4)") # where nobody spins for another
 TAP := --tap=- --jobs 1
 .PHONY: unit-programs mp-programs bench-programs check mp test-vsock test-nitro asan fuzz-short tsan ct model bench bench-ring bench-sign exp01 load sizing dudect property soak fuzz headercheck \
         layers disasm readme selftest difftest image aarch64 tidy cov install uninstall clean help
@@ -251,7 +254,7 @@ mp-programs: $(MP) $(STRESS)
 bench-programs: $(BENCH) $(B)/bench/exp01
 
 check: unit-programs ## unit tests
-	$(Q)$(call run_each,$(UNIT),unit/,,$(TAP))
+	$(Q)$(call run_both,$(UNIT),unit/,,$(TAP))
 mp: all mp-programs ## tests with several processes and real signals
 	$(Q)$(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,)
 test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its own (QEMU, no KVM needed)
@@ -259,19 +262,19 @@ test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its ow
 test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro-enclave machine: attested, provisioned, restarted (not in `make test`)
 	$(Q)$(RUN_A) "nitro=NO_INSTALL=$(NO_INSTALL) VERSION=$(VERSION) tests/guest/nitro.sh $(B)"
 asan: ## unit and process tests under ASan and UBSan
-	$(Q)$(MAKE) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
-	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))
+	$(Q)$(MAKE) $(J) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
+	$(Q)$(call run_both,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))
 	$(Q)$(call run_each,build/asan/tests/mp_exactly_once,asan/,,)
 MUTANTS := slot pool post # of which TSan must see that nothing is released
 tsan: ## threads under clang's TSan, and the mutant without release that it must catch
-	$(Q)$(MAKE) --no-print-directory VARIANT=tsan $(patsubst $(B)/%,build/tsan/%,$(STRESS))
-	$(Q)$(MAKE) --no-print-directory VARIANT=tsan-mutant $(foreach t,$(MUTANTS),build/tsan-mutant/tests/stress_$t)
+	$(Q)$(MAKE) $(J) --no-print-directory VARIANT=tsan $(patsubst $(B)/%,build/tsan/%,$(STRESS))
+	$(Q)$(MAKE) $(J) --no-print-directory VARIANT=tsan-mutant $(foreach t,$(MUTANTS),build/tsan-mutant/tests/stress_$t)
 	$(Q)$(call run_each,$(patsubst $(B)/%,build/tsan/%,$(STRESS)),tsan/,TSAN_OPTIONS=halt_on_error=1,)
 	$(Q)$(RUN_A) $(foreach t,$(MUTANTS),"tsan/mutant_$t=! TSAN_OPTIONS=exitcode=66 build/tsan-mutant/tests/stress_$t >/dev/null 2>&1 && echo ok tsan reports the mutant of $t")
 VALGRIND := valgrind -q --error-exitcode=9 --suppressions=tests/valgrind.supp
 ct: ## secrets undefined under memcheck: no branch or index depends on them (gcc and clang)
-	$(Q)for v in ct ct-clang; do $(MAKE) --no-print-directory VARIANT=$$v $(patsubst $(B)/%,build/$$v/%,$(CT)) || exit 1; done
-	$(Q)$(RUN_A) $(foreach t,$(notdir $(CT)),"ct/gcc/$t=$(VALGRIND) build/ct/tests/$t" "ct/clang/$t=$(VALGRIND) build/ct-clang/tests/$t" \
+	$(Q)for v in ct ct-clang; do $(MAKE) $(J) --no-print-directory VARIANT=$$v $(patsubst $(B)/%,build/$$v/%,$(CT)) || exit 1; done
+	$(Q)$(RUN_A) -j $(CPUS) $(foreach t,$(notdir $(CT)),"ct/gcc/$t=$(VALGRIND) build/ct/tests/$t" "ct/clang/$t=$(VALGRIND) build/ct-clang/tests/$t" \
 		"ct/control/$t=$(filter-out --error-exitcode=9,$(VALGRIND)) build/ct/tests/$t --control")
 model: ## the spin model of publish, take, death and re-attach; and its mutants
 	$(Q)$(RUN_A) "model=LONG=$(LONG) tests/model/run.sh build/model"
@@ -319,10 +322,10 @@ soak: all mp-programs $(B)/bench/bench_load ## the long versions of the process 
 difftest: $(B)/sigring-replay ## ORDERS=100000 random orders of each venue here and at its SDK from npm (Node 20)
 	$(Q)TEST_TIMEOUT=7200 $(RUN_A) "difftest=tests/difftest.sh $(B) $(ORDERS) $(SEED)"
 fuzz-short: ## each fuzz target for some seconds on random inputs, under ASan and UBSan
-	$(Q)$(MAKE) --no-print-directory VARIANT=asan $(patsubst $(B)/%,build/asan/%,$(FUZZ))
-	$(Q)$(call run_each,$(patsubst $(B)/%,build/asan/%,$(FUZZ)),,,3)
+	$(Q)$(MAKE) $(J) --no-print-directory VARIANT=asan $(patsubst $(B)/%,build/asan/%,$(FUZZ))
+	$(Q)$(call run_both,$(patsubst $(B)/%,build/asan/%,$(FUZZ)),,,3)
 fuzz: ## libFuzzer on what others send: streams, documents, messages, files; SECONDS=60 each
-	$(Q)for f in $(FUZZ); do $(MAKE) --no-print-directory VARIANT=fuzz $$(echo $$f | sed s,build/,build/fuzz/,) && \
+	$(Q)for f in $(FUZZ); do $(MAKE) $(J) --no-print-directory VARIANT=fuzz $$(echo $$f | sed s,build/,build/fuzz/,) && \
 		$$(echo $$f | sed s,build/,build/fuzz/,) -len_control=0 -max_total_time=$(or $(SECONDS),60) || exit 1; done
 tidy: ## clang-tidy
 	clang-tidy --quiet $(wildcard ring/*/*.c signer/*.c host_agent/*.c enclave_shim/*.c) -- -std=c17 -D_GNU_SOURCE $(I_shim)

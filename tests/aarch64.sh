@@ -107,7 +107,7 @@ ensure_sysroot() {
 compiler="aarch64-linux-gnu-gcc --sysroot=$sysroot"
 
 cross_build() {
-	make --no-print-directory VARIANT=aarch64 CC="$compiler" \
+	make -j "$(nproc)" --no-print-directory VARIANT=aarch64 CC="$compiler" \
 		all unit-programs mp-programs bench-programs >"$cross/make.log" 2>&1 &&
 		$compiler -std=c17 -D_GNU_SOURCE -O2 -fPIC -shared -o "$cross/criterion_main.so" \
 			tests/aarch64_main.c >>"$cross/make.log" 2>&1
@@ -131,16 +131,18 @@ judge_programs() { # each is there, is aarch64, and starts
 }
 
 unit_tests() {
-	for program in "$build"/tests/test_*; do
-		[ -x "$program" ] || continue
-		log=$cross/${program##*/}.log
-		echo "# ${program##*/}"
-		qemu-aarch64 -L "$sysroot" -E LD_PRELOAD="$cross/criterion_main.so" "$program" \
-			>"$log" 2>&1
-		code=$?
+	find "$build/tests" -name 'test_*' -type f -executable | sort |
+		xargs -P "$(nproc)" -I PROGRAM sh -c '
+			qemu-aarch64 -L "$0" -E LD_PRELOAD="$1/criterion_main.so" PROGRAM \
+				>"$1/$(basename PROGRAM).log" 2>&1
+			echo $? >"$1/$(basename PROGRAM).code"' "$sysroot" "$cross"
+	for log in "$cross"/test_*.log; do
+		program=$(basename "$log" .log)
+		echo "# $program"
+		code=$(cat "$cross/$program.code")
 		grep -E '^(ok|not ok|skip|#) ' "$log"
 		if [ $code -ne 0 ]; then
-			grep -q '^not ok' "$log" || echo "not ok - ${program##*/}: exit code $code"
+			grep -q '^not ok' "$log" || echo "not ok - $program: exit code $code"
 			failed=1
 		fi
 	done
@@ -156,7 +158,7 @@ judge_skips() {
 
 ensure_tools
 ensure_sysroot
-rm -f "$cross"/test_*.log
+rm -f "$cross"/test_*.log "$cross"/test_*.code
 if cross_build; then
 	echo "ok - everything cross-builds"
 else

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs test programs one after another and counts their checks.
+# Runs test programs, one after another or N at once, and counts their checks.
 #
-#   tests/run.sh [-o LOGDIR] [-a] NAME=COMMAND...
+#   tests/run.sh [-o LOGDIR] [-a] [-j N] NAME=COMMAND...
 #
 # A command prints a line `ok ...`, `not ok ...` or `skip ...` for each check (or
 # Criterion's TAP, which does the same). Exit code 77 means that it was skipped as a
@@ -12,23 +12,26 @@
 set -u
 logs=build/logs
 append=0
-while getopts o:a opt; do
+jobs=1
+while getopts o:aj: opt; do
 	case $opt in
 	o) logs=$OPTARG ;;
 	a) append=1 ;;
+	j) jobs=$OPTARG ;;
 	*) exit 2 ;;
 	esac
 done
 shift $((OPTIND - 1))
 mkdir -p "$logs"
-passed=0 failed=0 skipped=0
-for item; do
-	name=${item%%=*}
+
+# Prints what is to be said of one item, and its counts on the last line.
+run()
+{
+	local name=${1%%=*} begin=$SECONDS log code ok bad skip
 	log=$logs/${name//\//-}.log
-	begin=$SECONDS
 	# Loops that yield can keep the kernel's own threads off both CPUs for many
 	# seconds, and then nothing that waits for them (an exit, say) gets on.
-	nice -n 10 timeout -k 10 "${TEST_TIMEOUT:-900}" bash -c "${item#*=}" </dev/null >"$log" 2>&1
+	nice -n 10 timeout -k 10 "${TEST_TIMEOUT:-900}" bash -c "${1#*=}" </dev/null >"$log" 2>&1
 	code=$?
 	ok=$(grep -acE '^ok( |$)' "$log")
 	skip=$(grep -acE '^(skip |ok .*# (SKIP|skip))' "$log")
@@ -43,7 +46,6 @@ for item; do
 		bad=1
 		echo "it checked nothing" >>"$log"
 	fi
-	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	printf '%-34s %4d passed, %d failed, %d skipped  (%d s)\n' \
 		"$name" "$ok" "$bad" "$skip" $((SECONDS - begin))
 	grep -aE '^(skip |ok .*# (SKIP|skip))' "$log" | sed 's/^/    /'
@@ -52,6 +54,32 @@ for item; do
 		echo "    --- the end of $log:"
 		tail -n 40 "$log" | sed 's/^/    /'
 	fi
+	echo "$ok $bad $skip"
+}
+
+# What was said of the item whose process is $1; its counts are added up.
+collect()
+{
+	wait "$1"
+	sed '$d' "$said/$1"
+	read -r ok bad skip < <(tail -n 1 "$said/$1")
+	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+said=$(mktemp -d) || exit 1
+trap 'rm -rf "$said"' EXIT
+passed=0 failed=0 skipped=0
+running=()
+for item; do
+	if [ ${#running[@]} -ge "$jobs" ]; then
+		collect "${running[0]}"
+		running=("${running[@]:1}")
+	fi
+	{ run "$item" >"$said/$BASHPID"; } &
+	running+=($!)
+done
+for pid in "${running[@]}"; do
+	collect "$pid"
 done
 if [ $append -eq 1 ]; then
 	echo "$passed $failed $skipped" >>"$logs/total"
