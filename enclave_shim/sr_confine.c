@@ -51,7 +51,10 @@ static const struct call calls[] = {
 	CALL(getrandom, ANY),
 	CALL(getrusage, ANY), /* for a status */
 	CALL(ioctl, IF_NSM),
+	CALL(madvise, ANY), /* this and the next two: protected memory for a key's blob */
+	CALL(mlock, ANY),
 	CALL(mmap, IF_NO_CODE),
+	CALL(mprotect, IF_NO_CODE),
 	CALL(munmap, ANY),
 #ifdef SYS_poll
 	CALL(poll, ANY),

@@ -44,7 +44,10 @@ static const struct {
 	{ "getrandom", SYS_getrandom, false },
 	{ "getrusage", SYS_getrusage, false },
 	{ "ioctl", SYS_ioctl, true },
-	{ "mmap", SYS_mmap, true },
+	{ "madvise", SYS_madvise, false },
+	{ "mlock", SYS_mlock, false },
+	{ "mmap", SYS_mmap, false },
+	{ "mprotect", SYS_mprotect, false },
 	{ "munmap", SYS_munmap, false },
 	{ "poll", SYS_poll, false },
 	{ "read", SYS_read, false },
@@ -179,15 +182,26 @@ static void start_signer(const char *wait)
 	mp_await_ready(rig.signer, rig.signer_log, before);
 }
 
-/* All that a signer does: sessions, orders, presignatures, an operator's command, an
- * agent that goes and one that comes, and the end. */
+/* All that a signer does: sessions, orders, presignatures, operators' commands, a key
+ * that is made and one that comes back, an agent that goes and one that comes, and the end. */
 static void live(const char *wait)
 {
-	char operator[400], control[400];
+	char operator[400], control[400], recipient[400], blob[400], hex[65];
 	const char *list[] = { "sigringctl", "enclave", "status", "--control", control, "--trust",
 			       rig.trust, "--operator", operator, NULL };
+	const char *generate[] = { "sigringctl", "key", "generate", "--control", control, "--trust",
+				   rig.trust, "--operator", operator, "--id", "9", "--recovery",
+				   hex, "--out", blob, NULL };
+	const char *delete[] = { "sigringctl", "key", "delete", "--control", control, "--trust",
+				 rig.trust, "--operator", operator, "--id", "9", NULL };
+	const char *restore[] = { "sigringctl", "key", "restore", "--control", control, "--trust",
+				  rig.trust, "--operator", operator, "--recovery-identity",
+				  recipient, blob, NULL };
 
 	start_signer(wait);
+	(void)snprintf(recipient, sizeof recipient, "%s/recipient.pair", rig.dir);
+	(void)snprintf(blob, sizeof blob, "%s/blob", rig.dir);
+	mp_pair_new(&rig, "identity", recipient, hex);
 	(void)snprintf(operator, sizeof operator, "%s/operator.pair", rig.dir);
 	(void)snprintf(control, sizeof control, "%s.control", rig.stream);
 	mp_start_agent(&rig);
@@ -197,6 +211,9 @@ static void live(const char *wait)
 	for (unsigned int i = 0; i < ORDERS / 20; i++)
 		mp_good_client(&rig);
 	MP_EQ(mp_run(list, rig.agent_log), 0, "sigringctl enclave status");
+	MP_EQ(mp_run(generate, rig.agent_log), 0, "sigringctl key generate");
+	MP_EQ(mp_run(delete, rig.agent_log), 0, "sigringctl key delete");
+	MP_EQ(mp_run(restore, rig.agent_log), 0, "sigringctl key restore");
 	mp_await_lines(rig.signer_log, "sessions 0 of 256, presignatures", 1);
 	mp_rig_stop(&rig);
 }
