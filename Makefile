@@ -238,7 +238,8 @@ RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
 	$(Q)rm -rf build/logs && mkdir -p build/logs
 	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) $(J) --no-print-directory $$t || exit 1; done
-	$(Q)for t in headercheck layers disasm check mp test-vsock ct model asan fuzz-short tsan readme selftest image aarch64; do \
+	$(Q)$(MAKE) $(J) -k -Otarget --no-print-directory headercheck layers disasm model readme image RUN_A="$(RUN)" || bad=1; \
+	for t in check mp test-vsock ct asan fuzz-short tsan selftest aarch64; do \
 		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
 	awk '{p+=$$1; f+=$$2; s+=$$3} END {printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f>0}' build/logs/total
 
@@ -255,8 +256,10 @@ bench-programs: $(BENCH) $(B)/bench/exp01
 
 check: unit-programs ## unit tests
 	$(Q)$(call run_both,$(UNIT),unit/,,$(TAP))
+ALONE := $(addprefix $(B)/tests/,mp_load mp_sleep mp_tune) # they look at how much time something takes
 mp: all mp-programs ## tests with several processes and real signals
-	$(Q)$(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,)
+	$(Q)$(call run_both,$(filter-out %/mp_vsock $(ALONE),$(MP)),,,)
+	$(Q)$(call run_each,$(ALONE) $(STRESS),,,)
 test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its own (QEMU, no KVM needed)
 	$(Q)$(RUN_A) "vsock=NO_INSTALL=$(NO_INSTALL) tests/guest/vsock.sh $(B)"
 test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro-enclave machine: attested, provisioned, restarted (not in `make test`)
