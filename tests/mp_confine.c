@@ -49,7 +49,11 @@ static const struct {
 	{ "mmap", SYS_mmap, false },
 	{ "mprotect", SYS_mprotect, false },
 	{ "munmap", SYS_munmap, false },
+#ifdef SYS_poll
 	{ "poll", SYS_poll, false },
+#else
+	{ "ppoll", SYS_ppoll, false },
+#endif
 	{ "read", SYS_read, false },
 	{ "recvfrom", SYS_recvfrom, false },
 	{ "rt_sigaction", SYS_rt_sigaction, false },
