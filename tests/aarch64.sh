@@ -132,7 +132,7 @@ judge_programs() { # each is there, is aarch64, and starts
 
 unit_tests() {
 	find "$build/tests" -name 'test_*' -type f -executable | sort |
-		xargs -P "$(nproc)" -I PROGRAM sh -c '
+		xargs -P $((($(nproc) + 1) / 2)) -I PROGRAM sh -c '
 			qemu-aarch64 -L "$0" -E LD_PRELOAD="$1/criterion_main.so" PROGRAM \
 				>"$1/$(basename PROGRAM).log" 2>&1
 			echo $? >"$1/$(basename PROGRAM).code"' "$sysroot" "$cross"
