@@ -63,6 +63,7 @@ static const struct call calls[] = {
 #endif
 	CALL(read, ANY),
 	CALL(recvfrom, ANY),
+	CALL(restart_syscall, ANY), /* a wait that a stop has broken off */
 	CALL(rt_sigaction, ANY),
 	CALL(rt_sigprocmask, ANY),
 	CALL(rt_sigreturn, ANY),

@@ -18,10 +18,13 @@ static unsigned char *read_file(const char *path, size_t *bytes)
 	size_t room = 0, have = 0;
 	struct stat st;
 	ssize_t n = -1;
+	int error;
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+	if (fstat(fd, &st) < 0) {
+		n = -1;
+	} else if (!S_ISREG(st.st_mode)) {
 		errno = EINVAL;
 	} else if (st.st_size > (off_t)SR_EIF_BYTES_MAX) {
 		errno = EFBIG;
@@ -31,7 +34,9 @@ static unsigned char *read_file(const char *path, size_t *bytes)
 	}
 	while (data && have < room && (n = read(fd, data + have, room - have)) > 0)
 		have += (size_t)n;
+	error = errno;
 	(void)close(fd);
+	errno = error;
 	if (data && n < 0) {
 		free(data);
 		return NULL;

@@ -53,17 +53,20 @@ void sr_porter_describe(void *porter, struct sr_command_status *status)
 void sr_porter_console(struct sr_porter *p, const struct sr_task_status *told)
 {
 	struct sr_command_status s = { .boot_id = { 0, 0 } };
+	char drift[32] = "not known";
 
 	sr_porter_describe(p, &s);
+	if (s.drift_ms != INT64_MAX)
+		(void)snprintf(drift, sizeof drift, "%lld ms", (long long)s.drift_ms);
 	sr_porter_note(p,
 		       "boot %016llx%016llx, %s, up %llu s, manifest %llu, keys %u, sessions %u of "
-		       "%u, presignatures %u of %u, signed %llu, denied %llu, drift %lld ms, host "
+		       "%u, presignatures %u of %u, signed %llu, denied %llu, drift %s, host "
 		       "clock %+lld ms, memory %llu KiB%s",
 		       (unsigned long long)s.boot_id[0], (unsigned long long)s.boot_id[1],
 		       s.version, (unsigned long long)(s.uptime_ms / 1000),
 		       (unsigned long long)p->manifest.version, told->keys, told->sessions,
 		       told->sessions_max, told->pool_depth, told->pool_slots,
 		       (unsigned long long)told->signed_ok, (unsigned long long)told->denied,
-		       (long long)s.drift_ms, (long long)s.host_ms,
+		       drift, (long long)s.host_ms,
 		       (unsigned long long)s.memory_kib, told->draining ? ", draining" : "");
 }

@@ -412,11 +412,18 @@ static void end_overdue(struct sr_agent_relay *r)
 {
 	uint64_t now_ns = sr_now_ns();
 
-	for (struct talk *t = r->talks; t; t = t->next)
-		if (!t->over && now_ns > t->until_ns) {
+	for (struct talk *t = r->talks; t; t = t->next) {
+		if (t->over)
+			continue;
+		/* A proxy may take a connection while its guest is not up, and then no event comes. */
+		if (!t->connected && t->signer.fd >= 0 && now_ns > t->dial.until_ns) {
+			(void)unreachable(r, t, -ETIMEDOUT);
+			end_talk(r, t);
+		} else if (now_ns > t->until_ns) {
 			add(&r->counters.overdue, 1);
 			end_talk(r, t);
 		}
+	}
 }
 
 void sr_agent_relay_turn(struct sr_agent_relay *r)

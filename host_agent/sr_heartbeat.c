@@ -68,8 +68,12 @@ static void *listen_main(void *arg)
 		if (p[0].revents)
 			break;
 		fd = accept4(h->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
+		if (fd < 0) {
+			/* No descriptor or memory is left: the connection stays and so does POLLIN. */
+			if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+				(void)poll(p, 1, 10);
 			continue;
+		}
 		hear(h, fd);
 		(void)close(fd);
 	}

@@ -32,7 +32,8 @@ static void obey(struct sr_core *core, const struct sr_rights *rights)
 	sr_core_share(core);
 }
 
-/* Two ids of one key would be two policies of it, two windows, and two watermarks. */
+/* Two ids of one key would be two policies of it, two windows, and two watermarks: operators cannot
+ * bring it about. Key files of a host, for development, may repeat a secret. */
 static bool has_another_id(const struct sr_core *core, const struct sr_key_entry *entry)
 {
 	for (uint32_t i = 0; i < sr_keyring_places(core->keys); i++) {
@@ -102,7 +103,8 @@ static void list_keys(const struct sr_core *core, struct sr_key_list *list)
 	}
 }
 
-/* All that came before has been signed or denied when this comes back. */
+/* What was taken up before has been signed or denied when this comes back; what still waits to
+ * be taken up is denied. Replies may be on their way to the agent. */
 static void drain(struct sr_core *core, bool draining)
 {
 	core->draining = draining;

@@ -56,6 +56,7 @@ static const struct {
 #endif
 	{ "read", SYS_read, false },
 	{ "recvfrom", SYS_recvfrom, false },
+	{ "restart_syscall", SYS_restart_syscall, true },
 	{ "rt_sigaction", SYS_rt_sigaction, false },
 	{ "rt_sigprocmask", SYS_rt_sigprocmask, false },
 	{ "rt_sigreturn", SYS_rt_sigreturn, false },
