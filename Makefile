@@ -256,10 +256,8 @@ bench-programs: $(BENCH) $(B)/bench/exp01
 
 check: unit-programs ## unit tests
 	$(Q)$(call run_both,$(UNIT),unit/,,$(TAP))
-ALONE := $(addprefix $(B)/tests/,mp_load mp_sleep mp_tune) # they look at how much time something takes
 mp: all mp-programs ## tests with several processes and real signals
-	$(Q)$(call run_both,$(filter-out %/mp_vsock $(ALONE),$(MP)),,,)
-	$(Q)$(call run_each,$(ALONE) $(STRESS),,,)
+	$(Q)$(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,)
 test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its own (QEMU, no KVM needed)
 	$(Q)$(RUN_A) "vsock=NO_INSTALL=$(NO_INSTALL) tests/guest/vsock.sh $(B)"
 test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro-enclave machine: attested, provisioned, restarted (not in `make test`)
