@@ -24,6 +24,8 @@
 
 SR_STATIC_ASSERT(SR_POST_TASKS > SR_PORTER_WAITING_MAX, "a task for each session that may wait");
 SR_STATIC_ASSERT(SR_EVIDENCE_DOC_BYTES_MAX <= SR_DOCUMENT_DATA_BYTES_MAX, "a document fits");
+SR_STATIC_ASSERT(SR_EVIDENCE_BOOT_PCR == SR_ATTEST_BOOT_PCR,
+		 "the register that a signer locks is the one that its clients look at");
 
 void sr_porter_note(const struct sr_porter *p, const char *format, ...)
 {
