@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 
 #include "sr_secret.h"
 
@@ -49,6 +50,8 @@ static void *begin(void *arg)
 static int create(struct sr_thread *thread, const struct sr_thread_place *place,
 		  void *(*run)(void *arg), void *arg)
 {
+	/* Asleep: a spinning thread of a real-time class would keep an idle one from beginning. */
+	const struct timespec rest = { 0, 100 * 1000 };
 	struct start start = { .place = place, .run = run, .arg = arg };
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -65,7 +68,7 @@ static int create(struct sr_thread *thread, const struct sr_thread_place *place,
 	(void)pthread_attr_destroy(&attr);
 	/* Pairs with the release in begin(). */
 	while (!ret && !sr_load32_acquire(&start.begun))
-		(void)sched_yield();
+		(void)nanosleep(&rest, NULL);
 	return -ret;
 }
 
