@@ -117,7 +117,7 @@ static int listen_for_enclave(struct sr_heartbeat **beat, struct sr_reason *why)
 	int ret = 0;
 
 	if (heartbeat.bytes)
-		ret = sr_heartbeat_new(beat, &heartbeat, sr_program_log, &program, why);
+		ret = sr_heartbeat_new(beat, &heartbeat, &config, why);
 	if (ret == 0 && *beat)
 		signer.cid = config.control.cid = sr_heartbeat_cid(*beat);
 	return ret;

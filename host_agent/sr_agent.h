@@ -55,7 +55,8 @@ struct sr_agent_config {
 	int (*control_connect)(void *arg);
 	void *control_arg;
 	struct sr_address control;
-	/* Cold events, one line each, from the attach thread; may be NULL. */
+	/* Cold events, one line each, from the attach thread and from sr_heartbeat.h's; may be
+	 * NULL. */
 	void (*log)(void *arg, const char *text);
 	void *log_arg;
 };

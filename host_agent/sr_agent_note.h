@@ -3,7 +3,7 @@
  * sr_agent_note.h - the agent's log, and how much of it others can write.
  *
  * Lines that anybody can cause at will have a limit: so many at once, then one a
- * second, and the next line that is written says how many were not. Cold; the attach
+ * second, and the next line that is written says how many were not. Cold; a limit is one
  * thread's own.
  */
 #ifndef SR_AGENT_NOTE_H

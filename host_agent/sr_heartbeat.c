@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -9,31 +8,42 @@
 
 #include <linux/vm_sockets.h>
 
+#include "sr_agent_note.h"
 #include "sr_heartbeat.h"
 
-#define SPEAK_MS 1000 /* for who connects and says nothing */
+#define SPEAK_MS 100 /* for who connects and says nothing: the next one waits */
 
 struct sr_heartbeat {
 	int listen_fd;
 	int stop_fd;
 	uint32_t cid;
+	bool loopback; /* listens at CID 1 */
 	pthread_t thread;
 	bool running;
-	void (*log)(void *arg, const char *text);
-	void *log_arg;
+	const struct sr_agent_config *config; /* its log */
+	struct sr_agent_note_limit note_started;
+	struct sr_agent_note_limit note_refused;
 };
 
-/* 0: it has none. */
-static uint32_t peer_cid(int fd)
+/* False: it has none, for it came over a Unix socket. */
+static bool peer_cid(int fd, uint32_t *cid)
 {
 	struct sockaddr_storage peer = { 0 };
 	struct sockaddr_vm vm;
 	socklen_t bytes = sizeof peer;
 
 	if (getpeername(fd, (struct sockaddr *)&peer, &bytes) < 0 || peer.ss_family != AF_VSOCK)
-		return 0;
+		return false;
 	memcpy(&vm, &peer, sizeof vm);
-	return vm.svm_cid;
+	*cid = vm.svm_cid;
+	return true;
+}
+
+/* The CIDs of the hypervisor, of the machine itself and of its parent: no enclave has one of
+ * them, but any process of this machine would come with one. */
+static bool is_no_enclave(const struct sr_heartbeat *h, uint32_t cid)
+{
+	return cid <= VMADDR_CID_HOST && !(h->loopback && cid == VMADDR_CID_LOCAL);
 }
 
 /* Behind a restart comes the next heartbeat: the last one who spoke is the one. */
@@ -41,19 +51,35 @@ static void hear(struct sr_heartbeat *h, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	unsigned char byte = 0;
-	char text[80] = "an enclave has started";
-	uint32_t cid;
+	uint32_t cid = 0;
+	bool has_cid = peer_cid(fd, &cid);
 
+	if (has_cid && is_no_enclave(h, cid)) {
+		sr_agent_note_limited(h->config, &h->note_refused,
+				      "refused a heartbeat from CID %u, which no enclave has", cid);
+		return;
+	}
 	if (poll(&p, 1, SPEAK_MS) <= 0 || recv(fd, &byte, 1, MSG_DONTWAIT) != 1 ||
 	    byte != SR_HEARTBEAT_BYTE || send(fd, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return;
-	cid = peer_cid(fd);
-	if (cid) {
-		sr_store32_relaxed(&h->cid, cid);
-		(void)snprintf(text, sizeof text, "an enclave has started, with CID %u", cid);
+	if (!has_cid) {
+		sr_agent_note_limited(h->config, &h->note_started, "an enclave has started");
+		return;
 	}
-	if (h->log)
-		h->log(h->log_arg, text);
+	sr_store32_relaxed(&h->cid, cid);
+	sr_agent_note_limited(h->config, &h->note_started,
+			      "an enclave has started, with CID %u", cid);
+}
+
+/* By an address of its own, so that nobody has it by default. */
+static bool is_loopback(const struct sr_address *listen)
+{
+	struct sockaddr_vm vm;
+
+	if (listen->sock.any.sa_family != AF_VSOCK)
+		return false;
+	memcpy(&vm, &listen->sock, sizeof vm);
+	return vm.svm_cid == VMADDR_CID_LOCAL;
 }
 
 static void *listen_main(void *arg)
@@ -81,16 +107,15 @@ static void *listen_main(void *arg)
 }
 
 int sr_heartbeat_new(struct sr_heartbeat **heartbeat, const struct sr_address *listen,
-		     void (*log)(void *arg, const char *text), void *log_arg,
-		     struct sr_reason *why)
+		     const struct sr_agent_config *config, struct sr_reason *why)
 {
 	struct sr_heartbeat *h = calloc(1, sizeof *h);
 	int ret;
 
 	if (!h)
 		return sr_reason_set(why, -ENOMEM, "out of memory");
-	h->log = log;
-	h->log_arg = log_arg;
+	h->config = config;
+	h->loopback = is_loopback(listen);
 	h->stop_fd = eventfd(0, EFD_CLOEXEC);
 	h->listen_fd = sr_address_listen(listen, SOCK_STREAM, 0600, why);
 	ret = h->listen_fd;

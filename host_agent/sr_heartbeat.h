@@ -13,11 +13,11 @@
 #define SR_HEARTBEAT_H
 
 #include "sr_address.h"
+#include "sr_agent.h"
 #include "sr_base.h"
 #include "sr_reason.h"
 
 #define SR_HEARTBEAT_BYTE 0xb7u
-#define SR_HEARTBEAT_PORT 9000u
 
 struct sr_heartbeat;
 
@@ -27,14 +27,16 @@ SR_BEGIN_DECLS
  * sr_heartbeat_new - listen, and start the thread.
  *
  * @listen: vsock:any:PORT; or unix:PATH, where a hypervisor's proxy brings what a guest
- *          connects to, and no CID comes with it.
- * @log: one line a heartbeat, from the thread; may be NULL.
+ *          connects to, and no CID comes with it. CIDs 0 to 2, which no enclave has, are
+ *          hung up on; but CID 1, this machine itself, is heard at vsock:1:PORT.
+ * @config: borrowed until sr_heartbeat_delete(): its log, if it has one, gets a line a
+ *          heartbeat from the thread, of many at once not all.
  *
  * Returns 0 or -errno with a reason.
  */
 SR_WARN_UNUSED int sr_heartbeat_new(struct sr_heartbeat **heartbeat,
 				    const struct sr_address *listen,
-				    void (*log)(void *arg, const char *text), void *log_arg,
+				    const struct sr_agent_config *config,
 				    struct sr_reason *why);
 
 /* sr_heartbeat_cid - the CID of who spoke last, 0 before: for sr_address.cid. Read it

@@ -5,17 +5,25 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sr_agent_note.h"
 #include "sr_clock.h"
 #include "sr_heartbeat.h"
 
 static char dir[64];
 static struct sr_address at;
 static struct sr_heartbeat *heartbeat;
-static uint32_t told;
+static struct sr_agent_config config;
+static uint32_t told, left_out;
 
 static void count(void *arg, const char *text)
 {
+	unsigned int lines;
+
 	(void)arg;
+	if (sscanf(text, "%u lines like the next one were left out", &lines) == 1) {
+		left_out += lines;
+		return;
+	}
 	cr_assert_str_eq(text, "an enclave has started");
 	(void)__atomic_fetch_add(&told, 1, __ATOMIC_SEQ_CST);
 }
@@ -29,7 +37,8 @@ static void begin(void)
 	cr_assert(mkdtemp(dir));
 	(void)snprintf(text, sizeof text, "unix:%s/s_9000", dir);
 	cr_assert_eq(sr_address_parse(&at, text, &why), 0);
-	cr_assert_eq(sr_heartbeat_new(&heartbeat, &at, count, NULL, &why), 0, "%s", why.text);
+	config.log = count;
+	cr_assert_eq(sr_heartbeat_new(&heartbeat, &at, &config, &why), 0, "%s", why.text);
 }
 
 static void end(void)
@@ -65,6 +74,22 @@ Test(heartbeat, byte_comes_back_each_time)
 	cr_assert_eq(told, 3);
 }
 
+/* Each is answered; the log is not what a guest that hammers fills. */
+Test(heartbeat, lines_are_limited)
+{
+	uint64_t begin_ns = sr_now_ns();
+	uint32_t beats = 0, most;
+
+	for (; beats < 200; beats++)
+		cr_assert_eq(beat("\xb7", 1), SR_HEARTBEAT_BYTE);
+	sr_heartbeat_delete(heartbeat);
+	heartbeat = NULL;
+	most = SR_AGENT_NOTES_AT_ONCE + 1 + (uint32_t)((sr_now_ns() - begin_ns) / SR_NS_PER_S);
+	cr_assert(told >= SR_AGENT_NOTES_AT_ONCE && told + left_out <= beats, "%u, %u", told,
+		  left_out);
+	cr_assert(told <= most, "%u lines, at most %u", told, most);
+}
+
 Test(heartbeat, other_bytes_are_none)
 {
 	cr_assert_eq(beat("\xb6", 1), -1);
@@ -96,6 +121,6 @@ Test(heartbeat, second_listener_is_told_of_the_first)
 	struct sr_heartbeat *second = NULL;
 	struct sr_reason why = { 0, "" };
 
-	cr_assert_eq(sr_heartbeat_new(&second, &at, NULL, NULL, &why), -EADDRINUSE);
+	cr_assert_eq(sr_heartbeat_new(&second, &at, &config, &why), -EADDRINUSE);
 	cr_assert_null(second);
 }
