@@ -33,7 +33,8 @@ static void obey(struct sr_core *core, const struct sr_rights *rights)
 }
 
 /* Two ids of one key would be two policies of it, two windows, and two watermarks: operators cannot
- * bring it about. Key files of a host, for development, may repeat a secret. */
+ * bring it about. Key files of a host, for development, do not come this way: two of them may have
+ * one secret, and then it has two policies. */
 static bool has_another_id(const struct sr_core *core, const struct sr_key_entry *entry)
 {
 	for (uint32_t i = 0; i < sr_keyring_places(core->keys); i++) {
