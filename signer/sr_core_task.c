@@ -104,8 +104,9 @@ static void list_keys(const struct sr_core *core, struct sr_key_list *list)
 	}
 }
 
-/* What was taken up before has been signed or denied when this comes back; what still waits to
- * be taken up is denied. Replies may be on their way to the agent. */
+/* What was taken up before has been signed or denied when this comes back; records that still
+ * wait to be taken up are denied. Replies that the agent has not read by the time the signer ends
+ * are lost with it, and their orders UNKNOWN. */
 static void drain(struct sr_core *core, bool draining)
 {
 	core->draining = draining;
