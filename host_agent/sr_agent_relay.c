@@ -126,7 +126,7 @@ static void free_ended(struct sr_agent_relay *r)
 }
 
 /* Have the kernel tell what can be gone on with, and nothing else: a hang-up is told
- * whether asked for or not, so an end that is of no use for now is taken out. */
+ * whether asked for or not, so an end with nothing to wait for is taken out. */
 static int watch(struct sr_agent_relay *r, struct end *e, uint32_t events)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = e };

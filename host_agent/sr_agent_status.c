@@ -79,28 +79,9 @@ static void add_fields(struct text *t, const struct field *fields, size_t count)
 		    (unsigned long long)sr_load_relaxed(fields[i].value));
 }
 
-size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
+/* What the signer has said of itself. */
+static void add_signer(struct text *t, const struct sr_agent_counters *n)
 {
-	const struct sr_agent_counters *n = &a->counters;
-	const struct field agent[] = {
-		{ "turns", &n->turns },
-		{ "forwarded", &n->forwarded },
-		{ "replies", &n->replies },
-		{ "expired", &n->expired },
-		{ "given", &n->given },
-		{ "resent", &n->resent },
-		{ "writes", &n->writes },
-		{ "written_bytes", &n->written_bytes },
-		{ "credit_stalls", &n->credit_stalls },
-		{ "ignored", &n->ignored },
-		{ "told", &n->told },
-	};
-	const struct field stream[] = {
-		{ "up", &n->up },
-		{ "times_up", &n->streams },
-		{ "credits", &n->credits },
-		{ "in_flight", &n->in_flight },
-	};
 	const struct field signer[] = {
 		{ "records", &n->signer[SR_FIELD_RECORDS] },
 		{ "signed", &n->signer[SR_FIELD_SIGNED_OK] },
@@ -123,6 +104,32 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 		{ "pool_failed", &n->signer[SR_FIELD_POOL_FAILED] },
 		{ "snapshot_allowed", &n->signer[SR_FIELD_SNAPSHOT_ALLOWED] },
 		{ "unauthentic", &n->signer[SR_FIELD_UNAUTHENTIC] },
+	};
+
+	add_fields(t, signer, sizeof signer / sizeof signer[0]);
+}
+
+size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
+{
+	const struct sr_agent_counters *n = &a->counters;
+	const struct field agent[] = {
+		{ "turns", &n->turns },
+		{ "forwarded", &n->forwarded },
+		{ "replies", &n->replies },
+		{ "expired", &n->expired },
+		{ "given", &n->given },
+		{ "resent", &n->resent },
+		{ "writes", &n->writes },
+		{ "written_bytes", &n->written_bytes },
+		{ "credit_stalls", &n->credit_stalls },
+		{ "ignored", &n->ignored },
+		{ "told", &n->told },
+	};
+	const struct field stream[] = {
+		{ "up", &n->up },
+		{ "times_up", &n->streams },
+		{ "credits", &n->credits },
+		{ "in_flight", &n->in_flight },
 	};
 	const struct sr_agent_relay_counters *c = sr_agent_relay_counters(a->relay);
 	const struct field relay[] = {
@@ -149,7 +156,7 @@ size_t sr_agent_status(const struct sr_agent *a, char *json, size_t room)
 	add(&t, ",\"boot_id\":\"%016llx%016llx\"},\"signer\":{",
 	    (unsigned long long)sr_load_relaxed(&n->boot_id[0]),
 	    (unsigned long long)sr_load_relaxed(&n->boot_id[1]));
-	add_fields(&t, signer, sizeof signer / sizeof signer[0]);
+	add_signer(&t, n);
 	add(&t, "},\"clients\":[");
 	for (const struct sr_agent_client *i = a->clients; i; i = i->next) {
 		if (i->phase != SR_CLIENT_ATTACHED)
