@@ -42,8 +42,21 @@ if [ "$(fact enclave)" = 1 ]; then
 fi
 caption="$(fact machine); commit $(fact commit); $(fact date)"
 paced=$(tail_of paced 1 2)
+paced_name="paced, $(fact pool_paced)"
 burst=$(tail_of burst 1 2)
-orders=$(fact orders)
+burst_name="flat out, $(fact pool_burst)"
+rows="burst paced"
+if [ "$(fact dry_burst)" != 0 ]; then # not all of it was presigned: no figure
+	caption="$caption; no row flat out: its pool was dry $(fact dry_burst) times"
+	rows=paced
+fi
+
+# drawn ROW: is it one of those that have a figure?
+drawn() { case " $rows " in *" $1 "*) ;; *) return 1 ;; esac; }
+
+# each COMMAND: what it says of each row that is drawn.
+each() { for row in $rows; do "$1" "$row"; done | paste -sd, - | sed 's/,/ and /'; }
+median() { short "$(tail_of "$1" 1 2)"; echo; }
 
 # Published: Lutsch, Franck, El-Hindi, Istvan, Binnig, DaMoN 2025, c6in.8xlarge; and the
 # latency page (RustCrypto k256 0.13.4 on an Apple M2 and on a shared runner).
@@ -88,16 +101,16 @@ draw()
 # ---- Figure 1 ----
 
 # As far as 90 in 100 of either row, and half as much again; what lies beyond is said.
-end=$(awk -v a="$(tail_of paced 2 2)" -v b="$(tail_of burst 2 2)" \
-	'BEGIN { m = a > b ? a : b; printf "%.1f", m * 1.5 }')
-beyond() { awk -v end="$end" '$1 < end { in_sight += $2 } END { printf "%.2f", 100 - in_sight }' \
+end=$(for row in $rows; do tail_of "$row" 2 2; done |
+	awk '$1 > m { m = $1 } END { printf "%.1f", m * 1.5 }')
+beyond() { awk -v end="$end" '$1 < end { in_sight += $2 } END { printf "%.2f %%\n", in_sight < 100 ? 100 - in_sight : 0 }' \
 	"$data/bins-$1.tsv"; }
-top=$(cat "$data/bins-paced.tsv" "$data/bins-burst.tsv" |
+top=$(for row in $rows; do cat "$data/bins-$row.tsv"; done |
 	awk '$2 > m { m = $2 } END { printf "%.1f", m * 1.25 }')
 {
 	head_of figure1 "Figure 1. Order to signature and back: share of round trips in each 50 ns (measured)"
 	cat <<-END
-	set xlabel "microseconds, from submit to popped (beside the names: medians; beyond the right edge: $(beyond burst) % and $(beyond paced) %)"
+	set xlabel "microseconds, from submit to popped (beside the names: medians; beyond the right edge: $(each beyond))"
 	set ylabel "share of round trips, %"
 	set xrange [0:$end]
 	set yrange [0:$top]
@@ -105,11 +118,12 @@ top=$(cat "$data/bins-paced.tsv" "$data/bins-burst.tsv" |
 	set boxwidth 0.05 absolute
 	set style fill solid 0.7 noborder
 	set key top right
-	plot "$data/bins-burst.tsv" using (\$1 + 0.025):2 with boxes lc rgb orange \
-		title "flat out, pool filled before: $(short "$burst") us, measured", \
-	     "$data/bins-paced.tsv" using (\$1 + 0.025):2 with boxes lc rgb blue \
-		title "paced, pool refilled meanwhile, $orders orders: $(short "$paced") us, measured"
 	END
+	printf 'plot '
+	! drawn burst || printf '"%s" using ($1 + 0.025):2 with boxes lc rgb orange title "%s: %s us, measured", ' \
+		"$data/bins-burst.tsv" "$burst_name" "$(short "$burst")"
+	printf '"%s" using ($1 + 0.025):2 with boxes lc rgb blue title "%s, %s orders: %s us, measured"\n' \
+		"$data/bins-paced.tsv" "$paced_name" "$(fact orders_paced)" "$(short "$paced")"
 } | draw figure1 1000 600
 
 # ---- Figure 2 ----
@@ -136,12 +150,12 @@ printf '1 77.4\n3 85.5\n4 665.4\n' >"$work/vsock"
 	     "$work/runner" lw 2 pt 7 ps 0.7 dt 4 lc rgb grey \
 		title "signing alone, k256, shared runner: 41.2 us, published", \
 	     "$data/tails-paced.tsv" using 1:3 lw 2 pt 6 ps 0.8 lc rgb light \
-		title "paced, counted from the schedule: $(short "$(tail_of paced 1 3)") us, measured", \
-	     "$data/tails-paced.tsv" using 1:2 lw 2 pt 7 ps 0.8 lc rgb blue \
-		title "paced, pool refilled meanwhile: $(short "$paced") us, measured", \
-	     "$data/tails-burst.tsv" using 1:2 lw 2 pt 7 ps 0.8 lc rgb orange \
-		title "flat out, pool filled before: $(short "$burst") us, measured"
+		title "paced, counted from the schedule: $(short "$(tail_of paced 1 3)") us, measured", \\
 	END
+	! drawn burst || printf '"%s" using 1:2 lw 2 pt 7 ps 0.8 lc rgb orange title "%s: %s us, measured", ' \
+		"$data/tails-burst.tsv" "$burst_name" "$(short "$burst")"
+	printf '"%s" using 1:2 lw 2 pt 7 ps 0.8 lc rgb blue title "%s: %s us, measured"\n' \
+		"$data/tails-paced.tsv" "$paced_name" "$(short "$paced")"
 } | draw figure2 1000 700
 
 # ---- Figure 3 ----
@@ -152,10 +166,11 @@ bars()
 	awk -F '\t' -v y="$2" '{ printf "%.3f %.3f %s %d\n", at, at + $2, y, NR; at += $2 }' \
 		"$data/stages-$1.tsv"
 }
-bars burst 2 >"$work/bars"
-bars paced 1 >>"$work/bars"
+bars paced 1 >"$work/bars"
+high=1.6
+! drawn burst || { bars burst 2 >>"$work/bars"; high=2.6; }
 wide=$(awk '$2 > m { m = $2 } END { printf "%.2f", m * 1.02 }' "$work/bars")
-sums=$(awk '{ sum[$3] = $2 } END { printf "%.2f and %.2f", sum[2], sum[1] }' "$work/bars")
+total() { awk -F '\t' '{ sum += $2 } END { printf "%.2f\n", sum }' "$data/stages-$1.tsv"; }
 # Of the page: from, to, y, who says so (1 published, 2 measured here, 3 estimate).
 awk -v vsock=$vsock -v ours="$estimate" -v kind=$kind 'BEGIN {
 	print 0, 77, 2, 1; print 77, 117, 2, 1; print 117, 120, 2, 3
@@ -169,9 +184,9 @@ awk -v vsock=$vsock -v ours="$estimate" -v kind=$kind 'BEGIN {
 	END
 	head_of figure3 "Figure 3. Where the time of an order goes: medians of each stage (measured)"
 	cat <<-END
-	set xlabel "microseconds (the stages' medians add up to $sums; medians of whole orders are $(short "$burst") and $(short "$paced"))"
+	set xlabel "microseconds (medians of the stages add up to $(each total); of whole orders: $(each median))"
 	set xrange [0:$wide]
-	set yrange [0.4:2.6]
+	set yrange [0.4:$high]
 	set ytics ("paced" 1, "flat out" 2)
 	set grid xtics lc rgb "#e0e0e0"
 	set style fill solid 0.85 border lc rgb "white"
@@ -195,6 +210,7 @@ awk -v vsock=$vsock -v ours="$estimate" -v kind=$kind 'BEGIN {
 	set title "{/*0.9 $trips}"
 	set xlabel "microseconds"
 	set xrange [0:130]
+	set yrange [0.4:2.6]
 	set ytics ("ours, $estimate us,\n$kind" 1, "latency page,\n120 us, estimated" 2)
 	set key outside right center vertical width -4 font ",10" title ""
 	plot "$work/trips" using (\$4 == 1 ? (\$1 + \$2) / 2 : 1/0):3:1:2:(\$3 - 0.3):(\$3 + 0.3) \
@@ -210,8 +226,8 @@ awk -v vsock=$vsock -v ours="$estimate" -v kind=$kind 'BEGIN {
 # ---- Figure 4 ----
 
 {
-	printf '%s\t%s\t1\n' "$(short "$burst")" "order there and back, flat out, pool filled before"
-	printf '%s\t%s\t1\n' "$(short "$paced")" "order there and back, paced, pool refilled"
+	! drawn burst || printf '%s\t%s\t1\n' "$(short "$burst")" "order there and back, $burst_name"
+	printf '%s\t%s\t1\n' "$(short "$paced")" "order there and back, $paced_name"
 	printf '19.6\tTCP, loopback on one instance\t2\n'
 	printf '39.1\tsigning alone, k256, Apple M2\t2\n'
 	printf '49.0\tTCP between two instances, one zone\t2\n'

@@ -135,6 +135,11 @@ static void json_counter(FILE *out, const char *key, const struct sr_counter *c)
 	(void)fprintf(out, ",\"ticks_per_s\":%llu}", (unsigned long long)c->ticks_per_s);
 }
 
+static const char *pool_of(const struct sr_exp_plan *plan)
+{
+	return plan->refilled ? "refilled meanwhile" : "filled before";
+}
+
 static void json_row(FILE *out, struct sr_exp_row *row)
 {
 	const struct sr_exp_plan *plan = &row->plan;
@@ -146,7 +151,7 @@ static void json_row(FILE *out, struct sr_exp_row *row)
 			   "\"not_joined\":%llu,\"crossed\":%llu,\"pool_dry\":%llu,\"seconds\":%.3f,"
 			   "\"steal_ms\":%.0f,\"involuntary\":%llu,",
 		      plan->batch, (unsigned long long)plan->rate, (unsigned long long)plan->count,
-		      plan->refilled ? "refilled meanwhile" : "filled before",
+		      pool_of(plan),
 		      (unsigned long long)row->joined, (unsigned long long)row->unjoined,
 		      (unsigned long long)row->negative, (unsigned long long)row->pool_dry,
 		      (double)row->took_ns / 1e9, (double)row->steal_ns / 1e6,
@@ -380,11 +385,13 @@ static int write_facts(const char *folder, const struct sr_exp_about *a,
 	(void)fprintf(f, "machine\t%s, %ld CPUs, Linux %s\ndate\t%s\ncommit\t%s\nwhere\t%s\n"
 			 "enclave\t%d\n", a->cpu, sysconf(_SC_NPROCESSORS_ONLN), a->kernel, a->date,
 		      a->commit, a->where, a->enclave);
-	for (uint32_t i = 0; i < count; i++)
-		if (!strcmp(rows[i].plan.key, "paced"))
-			(void)fprintf(f, "orders\t%llu\nrate\t%llu\n",
-				      (unsigned long long)rows[i].plan.count,
-				      (unsigned long long)rows[i].plan.rate);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sr_exp_plan *plan = &rows[i].plan;
+
+		(void)fprintf(f, "pool_%s\tpool %s\ndry_%s\t%llu\norders_%s\t%llu\n", plan->key,
+			      pool_of(plan), plan->key, (unsigned long long)rows[i].pool_dry,
+			      plan->key, (unsigned long long)plan->count);
+	}
 	return close_figure(f, path, why);
 }
 

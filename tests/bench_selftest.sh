@@ -217,6 +217,18 @@ if command -v gnuplot >/dev/null; then
 				echo "figure$n.svg does not say that there was no enclave"
 			[ -s "$work/exp01/figure$n.png" ] || echo "no figure$n.png"
 		done; grep -v '^/.*\.[sp][vn]g$' "$work/out")"
+	check "exp01_figures.sh names the pool of each row" "$(for n in 1 2; do
+		grep -q 'flat out, pool filled before: ' "$work/exp01/figure$n.svg" || echo "no flat row in figure$n"
+		grep -q 'paced, pool refilled meanwhile' "$work/exp01/figure$n.svg" || echo "no paced row in figure$n"
+	done)"
+	# As of a signer elsewhere: a dry row.
+	sed -i 's/^dry_burst.*/dry_burst\t12/; s/^pool_burst.*/pool_burst\tpool refilled meanwhile/; s/^enclave.*/enclave\t1/' \
+		"$work/exp01/figures/facts.tsv"
+	bench/exp01_figures.sh "$work/exp01" >"$work/out" 2>&1
+	check "exp01_figures.sh leaves a dry row out, and says so" "$(for n in 1 2 3 4; do
+		grep -q 'no row flat out: its pool was dry 12 times' "$work/exp01/figure$n.svg" || echo "figure$n.svg does not say so"
+		grep -qE 'flat out(,|<)' "$work/exp01/figure$n.svg" && echo "figure$n.svg has it"
+	done; grep -v '^/.*\.[sp][vn]g$' "$work/out")"
 else
 	echo "skip exp01_figures.sh: gnuplot is not installed"
 fi
