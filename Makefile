@@ -226,7 +226,7 @@ packages-run:
 packages-tools:
 	$(call need,$(PACKAGES_test))
 packages-exp01:
-	$(call need,zlib1g-dev)
+	$(call need,zlib1g-dev gnuplot-nox)
 packages-test: packages-tools # only now is there a clang to ask for its number
 	$(call need,libclang-rt-$(CLANG_MAJOR)-dev)
 

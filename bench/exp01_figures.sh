@@ -14,9 +14,9 @@ run=${1:-build/exp01}
 data=$run/figures
 
 if ! command -v gnuplot >/dev/null; then
-	echo "skip exp01_figures.sh: gnuplot is missing: install gnuplot-nox (Debian), then run" \
+	echo "exp01_figures.sh: gnuplot is missing: install gnuplot-nox (Debian), then run" \
 		"$0 $run" >&2
-	exit 0
+	exit 1
 fi
 if [ ! -s "$data/facts.tsv" ]; then
 	echo "exp01_figures.sh: no run in $run: make one with bench/exp01 --out $run" >&2
@@ -176,6 +176,7 @@ awk -v vsock=$vsock -v ours="$estimate" -v kind=$kind 'BEGIN {
 	print 0, 77, 2, 1; print 77, 117, 2, 1; print 117, 120, 2, 3
 	if (kind == "measured") { print 0, ours, 1, 2; exit }
 	print 0, vsock, 1, 1; print vsock, ours, 1, 2 }' >"$work/trips"
+far=$(awk '$2 > m { m = $2 } END { printf "%.0f", m * 1.08 }' "$work/trips")
 {
 	cat <<-END
 	set multiplot
@@ -209,7 +210,7 @@ awk -v vsock=$vsock -v ours="$estimate" -v kind=$kind 'BEGIN {
 	unset title
 	set title "{/*0.9 $trips}"
 	set xlabel "microseconds"
-	set xrange [0:130]
+	set xrange [0:$far]
 	set yrange [0.4:2.6]
 	set ytics ("ours, $estimate us,\n$kind" 1, "latency page,\n120 us, estimated" 2)
 	set key outside right center vertical width -4 font ",10" title ""
