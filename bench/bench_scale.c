@@ -58,6 +58,7 @@ struct worker {
 	pthread_t thread;
 	bool started;
 	int cpu;
+	uint32_t thread_id; /* 0 until it runs */
 	uint32_t ready; /* for that turn */
 	uint32_t turn;  /* the last that it is through with */
 	uint32_t count;
@@ -72,7 +73,6 @@ static struct {
 	uint32_t go;     /* all are awake: begin */
 	uint32_t wanted; /* workers of this turn, from the first */
 	uint32_t stop;
-	pid_t second; /* thread id of the second worker */
 } run;
 
 /* ---- one worker ---- */
@@ -261,8 +261,7 @@ static void *worker_main(void *arg)
 	uint32_t turn = 0;
 
 	(void)sr_bench_pin(w->cpu);
-	if (w == &run.workers[1])
-		run.second = gettid();
+	sr_store32_release(&w->thread_id, (uint32_t)gettid());
 	/* Pair with the releases in threads() and tear_down(). */
 	while (!sr_load32_acquire(&run.stop)) {
 		if (sr_load32_acquire(&run.turn) == turn) {
@@ -359,6 +358,20 @@ static int start_workers(struct sr_reason *why)
 				   strerror(-ret)) : 0;
 }
 
+/* A round is disturbed by what disturbs any of them. */
+static void watch_workers(struct sr_bench *b)
+{
+	for (uint32_t i = 1; i < run.worker_count; i++) {
+		struct worker *w = &run.workers[i];
+
+		/* Pairs with the release in worker_main(). */
+		while (!sr_load32_acquire(&w->thread_id))
+			(void)usleep(1000);
+		sr_bench_watch_cpu(b, w->cpu);
+		sr_bench_watch_thread(b, (pid_t)w->thread_id);
+	}
+}
+
 static int set_up(struct sr_bench *b, struct sr_reason *why)
 {
 	static const char *const rows[ROWS][2] = {
@@ -385,10 +398,8 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 			row->missing = "fewer CPUs than threads";
 	}
 	ret = sr_bench_pin(b->cpus[0]);
-	while (!ret && run.worker_count > 1 && !run.second)
-		(void)usleep(1000);
-	if (!b->selftest)
-		b->peer = run.second; /* whose context switches are watched beside ours */
+	if (!ret)
+		watch_workers(b);
 	return ret;
 }
 

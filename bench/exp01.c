@@ -132,6 +132,7 @@ static int run_row(const struct sr_exp_plan *plan, struct sr_reason *why)
 		return sr_reason_set(why, ret, "no memory for %llu orders",
 				     (unsigned long long)plan->count);
 	run.row_count++;
+	row->watched = run.rig.signer > 0;
 	if (plan->traced)
 		row->clocks = run.rig.traces.clocks;
 	else
@@ -250,7 +251,12 @@ static int begin_phase(const struct sr_exp_pool *pool, bool traced, struct sr_re
 	int ret = sr_exp_rig_begin(&run.rig, pool, traced, why);
 
 	run.engine.session = run.rig.session;
-	bench.peer = run.rig.agent; /* its context switches are watched */
+	bench.more_thread_count = 0; /* those of the phase before are gone */
+	bench.peer = run.rig.agent;
+	if (run.rig.cpus[2] >= 0)
+		sr_bench_watch_cpu(&bench, run.rig.cpus[2]);
+	if (run.rig.signer > 0 && run.rig.signer != run.rig.agent)
+		sr_bench_watch_thread(&bench, run.rig.signer);
 	return ret ? ret : sr_exp_rig_dry(&run.dry, why);
 }
 

@@ -16,6 +16,7 @@
 #ifndef SR_BENCH_H
 #define SR_BENCH_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@
 
 #define SR_BENCH_ROUNDS_MAX 1000u
 #define SR_BENCH_ROWS_MAX 80u
+#define SR_BENCH_WATCHED_MAX 16u /* CPUs and threads beside the usual two */
 #define SR_BENCH_SHARE_ALL 100000u
 #define SR_BENCH_TRIES 4u      /* rounds begun for each round asked for, at most */
 #define SR_BENCH_HANG_S 60u    /* a row that takes so long in a round hangs */
@@ -77,6 +79,10 @@ struct sr_bench {
 	/* the run */
 	int cpus[2]; /* ours and the peer's; the same twice where there is none */
 	pid_t peer; /* whose context switches are watched beside ours */
+	int more_cpus[SR_BENCH_WATCHED_MAX]; /* sr_bench_watch_cpu() */
+	uint32_t more_cpu_count;
+	pid_t more_threads[SR_BENCH_WATCHED_MAX]; /* sr_bench_watch_thread() */
+	uint32_t more_thread_count;
 	uint32_t row_count;
 	struct sr_bench_row rows[SR_BENCH_ROWS_MAX];
 	uint32_t kept;
@@ -274,6 +280,41 @@ struct sr_bench_watch {
 	uint64_t involuntary;
 };
 
+static inline bool sr_bench_watches_cpu(const struct sr_bench *b, int cpu)
+{
+	bool found = cpu == b->cpus[0] || cpu == b->cpus[1];
+
+	for (uint32_t i = 0; i < b->more_cpu_count; i++)
+		found = found || cpu == b->more_cpus[i];
+	return found;
+}
+
+/* sr_bench_watch_cpu - what is stolen from this CPU disturbs a round too. */
+static inline void sr_bench_watch_cpu(struct sr_bench *b, int cpu)
+{
+	if (!sr_bench_watches_cpu(b, cpu) && b->more_cpu_count < SR_BENCH_WATCHED_MAX)
+		b->more_cpus[b->more_cpu_count++] = cpu;
+}
+
+/* sr_bench_watch_thread - and so do switches of this thread, or of this process' first
+ * one, which is where the programs poll and sign. */
+static inline void sr_bench_watch_thread(struct sr_bench *b, pid_t thread)
+{
+	if (b->more_thread_count < SR_BENCH_WATCHED_MAX)
+		b->more_threads[b->more_thread_count++] = thread;
+}
+
+/* How many are watched. */
+static inline uint32_t sr_bench_watched_cpus(const struct sr_bench *b)
+{
+	return (b->cpus[1] != b->cpus[0] ? 2 : 1) + b->more_cpu_count;
+}
+
+static inline uint32_t sr_bench_watched_threads(const struct sr_bench *b)
+{
+	return (b->peer > 0 ? 2 : 1) + b->more_thread_count;
+}
+
 static inline uint64_t sr_bench_steal_ns(const struct sr_bench *b)
 {
 	uint64_t tick_ns = SR_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -285,7 +326,7 @@ static inline uint64_t sr_bench_steal_ns(const struct sr_bench *b)
 
 	while (f && fgets(line, sizeof line, f))
 		if (sscanf(line, "cpu%d %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) == 2 &&
-		    (cpu == b->cpus[0] || cpu == b->cpus[1]))
+		    sr_bench_watches_cpu(b, cpu))
 			sum_ns += steal * tick_ns;
 	if (f)
 		(void)fclose(f);
@@ -317,6 +358,8 @@ static inline struct sr_bench_watch sr_bench_look(const struct sr_bench *b)
 	sr_bench_switches(getpid(), &w);
 	if (b->peer > 0)
 		sr_bench_switches(b->peer, &w);
+	for (uint32_t i = 0; i < b->more_thread_count; i++)
+		sr_bench_switches(b->more_threads[i], &w);
 	return w;
 }
 
@@ -579,10 +622,11 @@ static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr
 	(void)printf("; Linux %s; load at the end %.1f\n", m->kernel, m->load);
 	(void)printf("%s; libsecp256k1 %s; liburing %s\n", OpenSSL_version(OPENSSL_VERSION),
 		     m->secp256k1, m->liburing);
-	(void)printf("%u rounds used, %u disturbed%s (%u by steal, %u by switches); steal %.0f ms; "
-		     "context switches: %llu voluntary, %llu involuntary\n", b->kept, b->thrown,
-		     b->keep_disturbed ? " AND USED" : " and thrown away", b->thrown_steal,
-		     b->thrown_switches, (double)b->steal_ns / 1e6,
+	(void)printf("%u rounds used, %u disturbed%s (%u by steal, %u by switches); steal of %u CPUs "
+		     "%.0f ms; context switches of %u threads: %llu voluntary, %llu involuntary\n",
+		     b->kept, b->thrown, b->keep_disturbed ? " AND USED" : " and thrown away",
+		     b->thrown_steal, b->thrown_switches, sr_bench_watched_cpus(b),
+		     (double)b->steal_ns / 1e6, sr_bench_watched_threads(b),
 		     (unsigned long long)b->voluntary, (unsigned long long)b->involuntary);
 	if (b->delay_row >= 0)
 		(void)printf("INJECTED: %llu ns in %s\n", (unsigned long long)b->delay_ns,
@@ -640,11 +684,11 @@ static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr
 	sr_bench_json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
 	sr_bench_json_text("libsecp256k1", m->secp256k1);
 	sr_bench_json_text("liburing", m->liburing);
-	(void)printf("\"cpus\":[%d,%d],\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
+	(void)printf("\"cpus\":[%d,%d],\"watched_cpus\":%u,\"watched_threads\":%u,\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
 		     "\"disturbed_by_steal\":%u,\"disturbed_by_switches\":%u,"
 		     "\"disturbed_used\":%s,\"steal_ns\":%llu,\"voluntary\":%llu,"
-		     "\"involuntary\":%llu,\"rows\":{", b->cpus[0], b->cpus[1], m->load, b->kept,
-		     b->thrown, b->thrown_steal, b->thrown_switches,
+		     "\"involuntary\":%llu,\"rows\":{", b->cpus[0], b->cpus[1],
+		     sr_bench_watched_cpus(b), sr_bench_watched_threads(b), m->load, b->kept, b->thrown, b->thrown_steal, b->thrown_switches,
 		     b->keep_disturbed ? "true" : "false", (unsigned long long)b->steal_ns,
 		     (unsigned long long)b->voluntary,
 		     (unsigned long long)b->involuntary);
@@ -786,6 +830,62 @@ static inline bool sr_bench_test_tree(const struct sr_bench *b)
 			      "is given over other rounds", "a ratio") && good;
 }
 
+#define SR_BENCH_TEST_SLEEPS 40u
+
+/* A thread that gives its CPU up again and again, and lives on until it is told. */
+struct sr_bench_sleeper {
+	uint32_t id;
+	uint32_t asleep;
+	uint32_t end;
+};
+
+static inline void *sr_bench_sleep(void *arg)
+{
+	struct sr_bench_sleeper *s = arg;
+
+	sr_store32_release(&s->id, (uint32_t)gettid());
+	/* Each pairs with a release in sr_bench_test_watch(), or that with one here. */
+	while (!sr_load32_acquire(&s->asleep))
+		sr_pause();
+	for (uint32_t i = 0; i < SR_BENCH_TEST_SLEEPS; i++)
+		(void)usleep(100);
+	sr_store32_release(&s->asleep, 0);
+	while (!sr_load32_acquire(&s->end))
+		(void)usleep(100);
+	return NULL;
+}
+
+/* What any of several threads does is seen, and each CPU is counted once. */
+static inline bool sr_bench_test_watch(const struct sr_bench *b)
+{
+	struct sr_bench_sleeper sleeper = { 0 };
+	struct sr_bench_watch before, after;
+	struct sr_bench more = { .cpus = { 0, 1 } };
+	pthread_t thread;
+
+	sr_bench_watch_cpu(&more, 1);
+	sr_bench_watch_cpu(&more, 7);
+	sr_bench_watch_cpu(&more, 7);
+	if (!sr_bench_check(b, sr_bench_watched_cpus(&more) == 3 && sr_bench_watches_cpu(&more, 7) &&
+			       !sr_bench_watches_cpu(&more, 2), "is not as it was asked for",
+			    "the list of CPUs") ||
+	    pthread_create(&thread, NULL, sr_bench_sleep, &sleeper))
+		return false;
+	while (!sr_load32_acquire(&sleeper.id))
+		sr_pause();
+	sr_bench_watch_thread(&more, getpid()); /* the last of several */
+	sr_bench_watch_thread(&more, (pid_t)sleeper.id);
+	before = sr_bench_look(&more);
+	sr_store32_release(&sleeper.asleep, 1);
+	while (sr_load32_acquire(&sleeper.asleep))
+		sr_pause();
+	after = sr_bench_look(&more);
+	sr_store32_release(&sleeper.end, 1);
+	(void)pthread_join(thread, NULL);
+	return sr_bench_check(b, after.voluntary - before.voluntary >= SR_BENCH_TEST_SLEEPS,
+			      "is not watched", "a thread beside the usual two");
+}
+
 #define SR_BENCH_TEST_DELAY_NS (2u * SR_NS_PER_MS)
 #define SR_BENCH_TEST_TRIES 5
 
@@ -822,7 +922,7 @@ static inline int sr_bench_selftest(struct sr_bench *b)
 	bool good = sr_bench_test_ranks(b);
 
 	good = sr_bench_test_tree(b) && good;
-
+	good = sr_bench_test_watch(b) && good;
 	for (uint32_t i = 0; i < b->row_count && good; i++)
 		if (!b->rows[i].missing)
 			good = sr_bench_test_delay(b, i);

@@ -97,7 +97,8 @@ struct sr_exp_row {
 	uint64_t pool_dry; /* takes from an empty pool during the row */
 	uint64_t took_ns;
 	uint64_t steal_ns;
-	uint64_t involuntary; /* context switches of client and agent */
+	uint64_t involuntary; /* context switches of client, agent and, if it is ours, signer */
+	bool watched;         /* it is: steal_ns and involuntary are of all three */
 	struct sr_histogram round_trip;
 	struct sr_histogram scheduled; /* intended to popped */
 	struct sr_histogram stages[SR_EXP_STAGES];

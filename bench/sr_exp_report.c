@@ -96,8 +96,9 @@ static void json_machine(FILE *out, const struct sr_exp_about *a)
 	(void)fprintf(out, "\"machine\":{");
 	json_string(out, "cpu", a->cpu);
 	(void)fprintf(out, ",\"cpus_online\":%ld,\"cpus\":{\"client\":%d,\"agent\":%d,"
-			   "\"signer\":%d},\"load\":%.2f,", sysconf(_SC_NPROCESSORS_ONLN),
-		      a->cpus[0], a->cpus[1], a->cpus[2], a->load);
+			   "\"signer\":", sysconf(_SC_NPROCESSORS_ONLN), a->cpus[0], a->cpus[1]);
+	(void)(a->cpus[2] < 0 ? fputs("null", out) : fprintf(out, "%d", a->cpus[2]));
+	(void)fprintf(out, "},\"load\":%.2f,", a->load);
 	json_string(out, "kernel", a->kernel);
 	(void)fputs(",", out);
 	json_file(out, "command_line", "/proc/cmdline");
@@ -149,13 +150,13 @@ static void json_row(FILE *out, struct sr_exp_row *row)
 	json_string(out, "text", plan->text);
 	(void)fprintf(out, ",\"batch\":%u,\"rate\":%llu,\"orders\":%llu,\"pool\":\"%s\",\"joined\":%llu,"
 			   "\"not_joined\":%llu,\"crossed\":%llu,\"pool_dry\":%llu,\"seconds\":%.3f,"
-			   "\"steal_ms\":%.0f,\"involuntary\":%llu,",
+			   "\"steal_ms\":%.0f,\"involuntary\":%llu,\"signer_watched\":%s,",
 		      plan->batch, (unsigned long long)plan->rate, (unsigned long long)plan->count,
 		      pool_of(plan),
 		      (unsigned long long)row->joined, (unsigned long long)row->unjoined,
 		      (unsigned long long)row->negative, (unsigned long long)row->pool_dry,
 		      (double)row->took_ns / 1e9, (double)row->steal_ns / 1e6,
-		      (unsigned long long)row->involuntary);
+		      (unsigned long long)row->involuntary, row->watched ? "true" : "false");
 	json_histogram(out, "round_trip_ns", &row->round_trip);
 	(void)fputs(",", out);
 	json_histogram(out, "from_schedule_ns", &row->scheduled);
@@ -231,18 +232,24 @@ static void print_row(FILE *out, struct sr_exp_row *row, bool stages)
 				   "below 0\n", (unsigned long long)row->pool_dry,
 			      (unsigned long long)row->unjoined,
 			      (unsigned long long)row->negative);
-	(void)fprintf(out, "    %llu orders in %.1f s; steal %.0f ms, %llu involuntary switches\n",
+	(void)fprintf(out, "    %llu orders in %.1f s; steal %.0f ms, %llu involuntary switches"
+			   "%s\n",
 		      (unsigned long long)row->plan.count, (double)row->took_ns / 1e9,
-		      (double)row->steal_ns / 1e6, (unsigned long long)row->involuntary);
+		      (double)row->steal_ns / 1e6, (unsigned long long)row->involuntary,
+		      row->watched ? "" : " (not the signer's)");
 	if (stages && row->plan.traced)
 		print_stages(out, row);
 }
 
 void sr_exp_print(FILE *out, const struct sr_exp_about *a, struct sr_exp_row *rows, uint32_t count)
 {
-	(void)fprintf(out, "exp01 %s, %s, commit %s\n%s%s\n%s, CPUs %d, %d, %d; Linux %s; load %.1f\n%s\n",
+	char signer[16] = "elsewhere";
+
+	if (a->cpus[2] >= 0)
+		(void)snprintf(signer, sizeof signer, "%d", a->cpus[2]);
+	(void)fprintf(out, "exp01 %s, %s, commit %s\n%s%s\n%s, CPUs %d, %d, %s; Linux %s; load %.1f\n%s\n",
 		      SR_VERSION, a->date, a->commit, a->where,
-		      a->enclave ? "" : ": NO ENCLAVE", a->cpu, a->cpus[0], a->cpus[1], a->cpus[2],
+		      a->enclave ? "" : ": NO ENCLAVE", a->cpu, a->cpus[0], a->cpus[1], signer,
 		      a->kernel, a->load, a->libraries);
 	if (count)
 		(void)fprintf(out, "stamps: %s, %s clock%s; one costs %.1f ns, an event of the agent "

@@ -23,7 +23,7 @@ struct sr_exp_about {
 	char kernel[80];
 	char libraries[192];
 	char *tune;         /* `sigring-tune check --json`, or NULL */
-	int cpus[3];        /* of client, agent, signer */
+	int cpus[3];        /* of client, agent, signer; -1: not known */
 	double load;
 	double stamp_ns;    /* a reading of the counter */
 	double event_ns;    /* an event of the agent's trace, reading included */

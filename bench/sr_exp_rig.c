@@ -35,7 +35,9 @@ int sr_exp_rig_cpus(struct sr_exp_rig *r, struct sr_reason *why)
 	for (int cpu = 0; cpu < CPU_SETSIZE && count < 3; cpu++)
 		if (CPU_ISSET((unsigned int)cpu, &set))
 			r->cpus[count++] = cpu;
-	if (r->via == SR_EXP_LOCAL || count < 3)
+	if (r->via == SR_EXP_ADDRESS)
+		r->cpus[2] = -1;
+	else if (r->via == SR_EXP_LOCAL || count < 3)
 		r->cpus[2] = r->cpus[1];
 	return 0;
 }

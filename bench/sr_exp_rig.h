@@ -34,7 +34,7 @@ struct sr_exp_rig {
 	enum sr_wait_policy wait;
 
 	/* What there is. */
-	int cpus[3];  /* of client, agent, signer */
+	int cpus[3];  /* of client, agent, signer; -1: its CPU is not ours to know */
 	pid_t agent;  /* -1: none */
 	pid_t signer; /* the same, of a sigring-local; -1: none of ours */
 	struct sr_client *client;
