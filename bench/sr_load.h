@@ -12,13 +12,17 @@
  * runs from the moment that an order was due. Of the orders that were due:
  *
  *	sent      sr_submit() took it; it is owed exactly one completion
- *	unsent    it could not be sent before the phase gave up: counts as an order that
- *	          took until then, so that percentiles do not look better for it
+ *	unsent    it could not be sent before the phase gave up
  *
  * and of those that were sent: OK; rejected, which is the signer's word (DENIED,
  * BAD_REQUEST, VOID); or lost, which is the agent's or the library's (EXPIRED, NOT_SENT,
  * UNKNOWN, SESSION_LOST, LATE). Neither is an error. Errors are a second completion, one
- * of nothing, one out of order, none at all, or a signature that does not verify.
+ * of nothing, one out of order, none at all, a signature that does not verify, or an
+ * order of the schedule that the generator left out.
+ *
+ * Every order that was due has one latency: until its answer, whatever that said, or
+ * until the phase gave up. Nothing that becomes of an order takes it out of the
+ * percentiles, so none of it can make them look better.
  */
 #ifndef SR_LOAD_H
 #define SR_LOAD_H
@@ -58,7 +62,7 @@ struct sr_load_settings {
 	uint32_t interval_s; /* of a row of the timeline */
 	uint32_t drain_ms;   /* for what is still to be sent or answered at the end */
 	uint32_t restart_ms;
-	uint32_t target_us; /* at p99: what a capacity is judged by */
+	uint32_t target_us; /* in which 99 % of all due orders have to be signed */
 	uint32_t deadline_us;
 	uint32_t seed;
 	uint32_t key;
@@ -89,16 +93,18 @@ struct sr_load_plan {
 /* A row of the timeline: what was sent, answered and found full in that interval. */
 struct sr_load_row {
 	uint64_t sent, ok, rejected, lost, full;
-	struct sr_buckets latency; /* of OK: from when it was due */
+	struct sr_buckets latency; /* of every answer: from when its order was due */
 };
 
 struct sr_load_tally {
 	uint64_t due, sent, unsent, full;
 	uint64_t by_status[SR_LOAD_STATUSES];
+	uint64_t in_time; /* signed within the target */
 	uint64_t duplicates, strays, misordered, missing, bad_signatures, bad_calls;
 	uint64_t verified;
-	struct sr_buckets unsent_age;
-	struct sr_buckets from_submit; /* of OK, what a closed loop would have told */
+	struct sr_buckets owed;        /* unsent or unanswered: until the phase gave up */
+	struct sr_buckets signed_;     /* of OK alone, from when it was due */
+	struct sr_buckets from_submit; /* of every answer: what a closed loop would have told */
 	struct sr_buckets send_delay;  /* from when it was due until it was sent */
 };
 
@@ -156,6 +162,7 @@ struct sr_load_lane {
 	struct sr_session *session;
 	struct sr_schedule schedule;
 	uint64_t sender; /* makes its messages its own */
+	uint64_t target_ns;
 	uint64_t sent, answered;
 	uint64_t mask;
 	struct sr_load_slot *slots; /* depth of them: so many can be in flight */
@@ -204,7 +211,7 @@ struct sr_load_result {
 	uint64_t rate;
 	double seconds;
 	struct sr_load_tally sum;
-	struct sr_buckets latency; /* OK and unsent: from when it was due */
+	struct sr_buckets latency; /* of every order that was due, from then on */
 	uint64_t ok, rejected, lost, answered;
 	uint32_t killed;                 /* clients, and what they took along */
 	uint64_t killed_sent, killed_answered;
@@ -233,7 +240,7 @@ uint64_t sr_load_faults(const struct sr_load_tally *t);
 void sr_load_print_way(const struct sr_load_settings *set);
 void sr_load_print_row_head(void);
 void sr_load_print_row(const struct sr_load_row *sum, uint64_t at_s, uint64_t interval_s);
-void sr_load_print_result(const struct sr_load_result *r);
+void sr_load_print_result(const struct sr_load_settings *set, const struct sr_load_result *r);
 void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load_result *r,
 			double capacity);
 

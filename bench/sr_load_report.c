@@ -67,7 +67,7 @@ static void print_latency(const char *what, const struct sr_buckets *b)
 		     at_us(b, 99990), us(b->max_ns));
 }
 
-void sr_load_print_result(const struct sr_load_result *r)
+void sr_load_print_result(const struct sr_load_settings *set, const struct sr_load_result *r)
 {
 	const struct sr_load_tally *t = &r->sum;
 
@@ -79,9 +79,13 @@ void sr_load_print_result(const struct sr_load_result *r)
 	if (r->killed)
 		(void)printf("  clients killed: %u, with %llu of their %llu orders answered\n",
 			     r->killed, (ull)r->killed_answered, (ull)r->killed_sent);
-	print_latency("from when it was due", &r->latency);
+	print_latency("every order, from due", &r->latency);
+	print_latency("signed ones, from due", &t->signed_);
 	print_latency("from submit", &t->from_submit);
 	print_latency("due until sent", &t->send_delay);
+	(void)printf("  signed within %u us    %llu, %.3f %% of those that were due\n",
+		     set->target_us, (ull)t->in_time,
+		     t->due ? 100 * (double)t->in_time / (double)t->due : 0.0);
 	(void)printf("errors: unanswered %llu, answered twice %llu, of nothing %llu, out of order "
 		     "%llu, bad signatures %llu, bad calls %llu\n",
 		     (ull)t->missing, (ull)t->duplicates, (ull)t->strays, (ull)t->misordered,
@@ -131,9 +135,11 @@ void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load
 		     (ull)t->sent, (ull)t->unsent, (ull)r->answered, (ull)r->ok, (ull)r->rejected,
 		     (ull)r->lost, (ull)t->full, (ull)r->presigned, (ull)r->fallbacks,
 		     (ull)r->pool_dry);
+	(void)printf("\"target_us\":%u,\"in_time\":%llu,", set->target_us, (ull)t->in_time);
 	if (capacity > 0)
-		(void)printf("\"target_us\":%u,\"capacity\":%.0f,", set->target_us, capacity);
+		(void)printf("\"capacity\":%.0f,", capacity);
 	json_latency("latency", &r->latency, ",");
+	json_latency("signed_latency", &t->signed_, ",");
 	json_latency("from_submit", &t->from_submit, ",");
 	json_latency("send_delay", &t->send_delay, ",");
 	if (strcmp(set->mode, "ramp")) /* whose rows are those of its last step */

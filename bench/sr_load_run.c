@@ -258,6 +258,7 @@ static void tally_add(struct sr_load_tally *to, const struct sr_load_tally *from
 	to->sent += from->sent;
 	to->unsent += from->unsent;
 	to->full += from->full;
+	to->in_time += from->in_time;
 	for (uint32_t i = 0; i < SR_LOAD_STATUSES; i++)
 		to->by_status[i] += from->by_status[i];
 	to->duplicates += from->duplicates;
@@ -267,7 +268,8 @@ static void tally_add(struct sr_load_tally *to, const struct sr_load_tally *from
 	to->bad_signatures += from->bad_signatures;
 	to->bad_calls += from->bad_calls;
 	to->verified += from->verified;
-	sr_buckets_merge(&to->unsent_age, &from->unsent_age);
+	sr_buckets_merge(&to->owed, &from->owed);
+	sr_buckets_merge(&to->signed_, &from->signed_);
 	sr_buckets_merge(&to->from_submit, &from->from_submit);
 	sr_buckets_merge(&to->send_delay, &from->send_delay);
 }
@@ -298,7 +300,7 @@ static void add_up(struct sr_load_result *r)
 		if (c->pid <= 0)
 			continue;
 		tally_add(&r->sum, t);
-		sr_buckets_merge(&r->latency, &t->unsent_age);
+		sr_buckets_merge(&r->latency, &t->owed);
 		for (uint32_t k = 0; k < run.shared->plan.rows; k++)
 			sr_buckets_merge(&r->latency, &c->seat.rows[k].latency);
 	}

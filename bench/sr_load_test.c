@@ -21,7 +21,7 @@ static bool books(void)
 	static struct sr_load_slot slots[4];
 	static struct sr_load_tally tally;
 	static struct sr_load_row row;
-	struct sr_load_lane lane = { .mask = 3, .slots = slots, .sent = 3 };
+	struct sr_load_lane lane = { .mask = 3, .slots = slots, .sent = 3, .target_ns = 7000 };
 	struct sr_completion c = { .status = SR_OK };
 
 	for (uint64_t n = 0; n < 3; n++)
@@ -30,18 +30,23 @@ static bool books(void)
 	sr_load_take(&lane, &tally, &row, &c, 7000); /* again */
 	c.user_data = 2;
 	c.status = SR_UNKNOWN;
-	sr_load_take(&lane, &tally, &row, &c, 7000); /* 1 was due */
+	sr_load_take(&lane, &tally, &row, &c, 9000); /* 1 was due */
 	c.user_data = 3;
 	sr_load_take(&lane, &tally, &row, &c, 7000); /* of nothing */
 	c.user_data = 1;
 	c.status = SR_DENIED;
-	sr_load_take(&lane, &tally, &row, &c, 7000);
+	sr_load_take(&lane, &tally, &row, &c, 90000);
 	return check(tally.duplicates == 1, "a second completion is not seen") &&
 	       check(tally.strays == 1, "a completion of nothing is not seen") &&
 	       check(tally.misordered >= 1, "a completion out of order is not seen") &&
 	       check(row.ok == 1 && row.rejected == 1 && row.lost == 1 && lane.answered == 3,
 		     "statuses are not told apart") &&
-	       check(row.latency.max_ns == 7000 && tally.from_submit.max_ns == 6500,
+	       check(row.latency.samples == 3 && row.latency.max_ns == 90000 - 1000 &&
+			     tally.from_submit.samples == 3 &&
+			     tally.from_submit.max_ns == 90000 - 1500,
+		     "an answer that is no signature does not enter the percentiles") &&
+	       check(tally.signed_.samples == 1 && tally.signed_.max_ns == 7000 &&
+			     tally.in_time == 1,
 		     "a latency does not begin when its order was due");
 }
 
@@ -63,25 +68,29 @@ static bool run_once(const struct sr_load_settings *set, const struct sr_schedul
 	return check(ret == 0, why.text);
 }
 
-static bool exactly_once(const struct sr_load_result *r, const struct sr_load_tally *late)
+static bool exactly_once(const struct sr_load_settings *set, const struct sr_load_result *r,
+			 const struct sr_load_tally *late)
 {
 	bool good = check(sr_load_faults(&r->sum) == 0, "not every submit has one completion") &&
 		    check(sr_load_faults(late) == 0, "a completion too many, or a bad signature") &&
 		    check(late->verified > 0, "no signature was verified") &&
 		    check(r->sum.due == r->sum.sent + r->sum.unsent && r->answered == r->sum.sent,
-			  "the sums do not agree");
+			  "the sums do not agree") &&
+		    check(r->latency.samples == r->sum.due,
+			  "an order that was due is not in the percentiles");
 
 	if (!good)
-		sr_load_print_result(r);
+		sr_load_print_result(set, r);
 	return good;
 }
 
 /*
  * The signer stands still for a tenth of the run. Of the orders that were due meanwhile
  * half waited for more than half of that: 5 % of all, while only those few that fit into
- * the rings would have told a loop that waits for its answers.
+ * the rings would have told a loop that waits for its answers. With a deadline they are
+ * answered EXPIRED: they waited all the same, and the percentiles are no better for it.
  */
-static bool stall_shows(const struct sr_load_settings *base)
+static bool stall_shows(const struct sr_load_settings *base, uint32_t deadline_us)
 {
 	struct sr_load_settings set = *base;
 	const struct sr_schedule_config even = { .kind = SR_SCHEDULE_EVEN, .rate = 2000 };
@@ -93,6 +102,7 @@ static bool stall_shows(const struct sr_load_settings *base)
 	set.sessions = 1;
 	set.depth = 4;
 	set.seconds = 2;
+	set.deadline_us = deadline_us;
 	set.events[0] = (struct sr_load_event){ .what = SR_LOAD_SIGNER,
 						.at_ns = SR_NS_PER_S,
 						.stop_ns = STALL_MS * SR_NS_PER_MS };
@@ -102,15 +112,17 @@ static bool stall_shows(const struct sr_load_settings *base)
 		uint64_t half_ns = STALL_MS * SR_NS_PER_MS / 2;
 		uint64_t open, closed;
 
-		if (!run_once(&set, &even, &r, &late) || !exactly_once(&r, &late))
+		if (!run_once(&set, &even, &r, &late) || !exactly_once(&set, &r, &late))
 			return false;
 		open = sr_buckets_above(&r.latency, half_ns);
 		closed = sr_buckets_above(&r.sum.from_submit, half_ns);
 		shown = open >= r.sum.due * 3 / 100 && closed <= open / 4 &&
-			sr_buckets_rank(&r.latency, 97000) >= half_ns;
+			sr_buckets_rank(&r.latency, 97000) >= half_ns &&
+			r.sum.in_time * 100 < r.sum.due * 97 &&
+			(!deadline_us || r.sum.by_status[SR_EXPIRED] > 0);
 	}
 	if (!check(shown, "a stall does not show in the percentiles, or only in single samples"))
-		sr_load_print_result(&r);
+		sr_load_print_result(&set, &r);
 	return shown;
 }
 
@@ -135,7 +147,7 @@ static bool deaths_lose_nothing(const struct sr_load_settings *base)
 	set.events[2] = (struct sr_load_event){ .what = SR_LOAD_CLIENT,
 						.at_ns = SR_NS_PER_S * 3 / 2 };
 	set.event_count = 3;
-	if (!run_once(&set, &random, &r, &late) || !exactly_once(&r, &late))
+	if (!run_once(&set, &random, &r, &late) || !exactly_once(&set, &r, &late))
 		return false;
 	return check(r.killed == 1, "no client was killed") &&
 	       check(r.sum.unsent == 0, "some orders were not sent any more");
@@ -147,7 +159,8 @@ int sr_load_selftest(struct sr_load_settings *set)
 
 	set->quiet = true;
 	set->interval_s = 1;
-	good = books() && stall_shows(set) && deaths_lose_nothing(set);
+	good = books() && stall_shows(set, 0) && stall_shows(set, 20000) &&
+	       deaths_lose_nothing(set);
 	(void)printf("%s: selftest: %s\n", SR_LOAD_PROGRAM, good ? "ok" : "FAILED");
 	return good ? 0 : 1;
 }

@@ -124,10 +124,12 @@ void sr_load_take(struct sr_load_lane *lane, struct sr_load_tally *tally, struct
 	tally->misordered += c->user_data != lane->answered;
 	lane->answered++;
 	tally->by_status[c->status]++;
+	sr_buckets_add(&row->latency, now_ns - slot->due_ns);
+	sr_buckets_add(&tally->from_submit, now_ns - slot->sent_ns);
 	if (c->status == SR_OK) {
 		row->ok++;
-		sr_buckets_add(&row->latency, now_ns - slot->due_ns);
-		sr_buckets_add(&tally->from_submit, now_ns - slot->sent_ns);
+		tally->in_time += now_ns - slot->due_ns <= lane->target_ns;
+		sr_buckets_add(&tally->signed_, now_ns - slot->due_ns);
 		keep_proof(lane, c);
 	} else if (c->status < SR_EXPIRED) {
 		row->rejected++;
@@ -233,6 +235,20 @@ static void phase_start(void)
 	}
 }
 
+/* What was sent and not answered; told once. */
+static void lane_give_up(struct sr_load_lane *lane, struct sr_load_tally *tally, uint64_t now_ns)
+{
+	uint64_t found = 0;
+
+	tally->missing += lane->sent - lane->answered;
+	for (uint64_t i = 0; i <= lane->mask && found < lane->sent - lane->answered; i++)
+		if (lane->slots[i].open) {
+			sr_buckets_add(&tally->owed, now_ns - lane->slots[i].due_ns);
+			found++;
+		}
+	lane->answered = lane->sent;
+}
+
 /* What could not be sent was due all the same. */
 static void phase_give_up(uint64_t now_ns)
 {
@@ -244,10 +260,9 @@ static void phase_give_up(uint64_t now_ns)
 
 			me.tally->due++;
 			me.tally->unsent++;
-			sr_buckets_add(&me.tally->unsent_age, now_ns - due_ns);
+			sr_buckets_add(&me.tally->owed, now_ns - due_ns);
 		}
-		me.tally->missing += lane->sent - lane->answered;
-		lane->answered = lane->sent; /* told once */
+		lane_give_up(lane, me.tally, now_ns);
 	}
 }
 
@@ -316,6 +331,7 @@ static int trader_open(struct sr_reason *why)
 		struct sr_load_lane *lane = &me.lanes[i];
 
 		lane->mask = set->depth - 1;
+		lane->target_ns = set->target_us * SR_NS_PER_US;
 		lane->slots = calloc(set->depth, sizeof *lane->slots);
 		lane->sender = (uint64_t)(unsigned int)getpid() << 16 | i;
 		if (!lane->slots)
