@@ -221,7 +221,7 @@ static int run_steady(struct sr_reason *why)
 	struct sr_schedule_config schedule = schedule_of(set.rate);
 	struct sr_load_settings warm = set;
 	struct sr_load_counters before, after;
-	uint64_t grown_kib = 0;
+	uint64_t grown_kib = 0, warm_faults;
 	int ret;
 
 	warm.quiet = true;
@@ -230,6 +230,7 @@ static int run_steady(struct sr_reason *why)
 	ret = mode_is("soak") ? sr_load_phase(&r, &warm, &schedule, why) : 0;
 	if (ret < 0)
 		return ret;
+	warm_faults = sr_load_faults(&r.sum);
 	sr_load_rig_ask(&before, false);
 	ret = sr_load_phase(&r, &set, &schedule, why);
 	if (ret < 0)
@@ -260,7 +261,10 @@ static int run_steady(struct sr_reason *why)
 			(void)printf("memory: agent and signer grew by %llu KiB (at most %u)\n",
 				     (unsigned long long)grown_kib, GROWTH_KIB_MAX);
 	}
-	return sr_load_faults(&r.sum) != 0 || grown_kib > GROWTH_KIB_MAX;
+	if (warm_faults)
+		(void)fprintf(stderr, SR_LOAD_PROGRAM ": %llu faults before the hour began\n",
+			      (unsigned long long)warm_faults);
+	return sr_load_faults(&r.sum) != 0 || warm_faults || grown_kib > GROWTH_KIB_MAX;
 }
 
 /* Orders that were refused, lost or never sent were due as well. */

@@ -62,6 +62,7 @@ struct sr_load_settings {
 	uint32_t interval_s; /* of a row of the timeline */
 	uint32_t drain_ms;   /* for what is still to be sent or answered at the end */
 	uint32_t restart_ms;
+	uint32_t late_ms; /* self-test: who trades begins so long after the first is due */
 	uint32_t target_us; /* in which 99 % of all due orders have to be signed */
 	uint32_t deadline_us;
 	uint32_t seed;
@@ -100,6 +101,7 @@ struct sr_load_tally {
 	uint64_t due, sent, unsent, full;
 	uint64_t by_status[SR_LOAD_STATUSES];
 	uint64_t in_time; /* signed within the target */
+	uint64_t omitted; /* of the schedule, but not due here: the generator's own fault */
 	uint64_t duplicates, strays, misordered, missing, bad_signatures, bad_calls;
 	uint64_t verified;
 	struct sr_buckets owed;        /* unsent or unanswered: until the phase gave up */
@@ -133,6 +135,7 @@ struct sr_load_seat {
 	uint32_t share;           /* of its first session */
 	uint32_t shares;
 	uint32_t first_phase; /* that it takes part in */
+	bool replaces;        /* a killed one, in the middle of that phase */
 	int cpu;              /* -1: any */
 	bool spin;
 	const unsigned char *pubkey; /* NULL: signatures are not verified */

@@ -87,9 +87,9 @@ void sr_load_print_result(const struct sr_load_settings *set, const struct sr_lo
 		     set->target_us, (ull)t->in_time,
 		     t->due ? 100 * (double)t->in_time / (double)t->due : 0.0);
 	(void)printf("errors: unanswered %llu, answered twice %llu, of nothing %llu, out of order "
-		     "%llu, bad signatures %llu, bad calls %llu\n",
+		     "%llu, bad signatures %llu, bad calls %llu, left out %llu\n",
 		     (ull)t->missing, (ull)t->duplicates, (ull)t->strays, (ull)t->misordered,
-		     (ull)t->bad_signatures, (ull)t->bad_calls);
+		     (ull)t->bad_signatures, (ull)t->bad_calls, (ull)t->omitted);
 }
 
 static void json_latency(const char *key, const struct sr_buckets *b, const char *end)
@@ -145,7 +145,8 @@ void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load
 	if (strcmp(set->mode, "ramp")) /* whose rows are those of its last step */
 		json_timeline(set->interval_s);
 	(void)printf("\"errors\":{\"unanswered\":%llu,\"twice\":%llu,\"strays\":%llu,"
-		     "\"misordered\":%llu,\"bad_signatures\":%llu,\"bad_calls\":%llu}}\n",
+		     "\"misordered\":%llu,\"bad_signatures\":%llu,\"bad_calls\":%llu,"
+		     "\"omitted\":%llu}}\n",
 		     (ull)t->missing, (ull)t->duplicates, (ull)t->strays, (ull)t->misordered,
-		     (ull)t->bad_signatures, (ull)t->bad_calls);
+		     (ull)t->bad_signatures, (ull)t->bad_calls, (ull)t->omitted);
 }

@@ -40,7 +40,7 @@ static void nap_ns(uint64_t ns)
 uint64_t sr_load_faults(const struct sr_load_tally *t)
 {
 	return t->duplicates + t->strays + t->misordered + t->missing + t->bad_signatures +
-	       t->bad_calls;
+	       t->bad_calls + t->omitted;
 }
 
 /* ---- clients ---- */
@@ -59,6 +59,7 @@ static int client_start(uint32_t share, struct sr_reason *why)
 					.share = share,
 					.shares = run.set->processes * run.set->sessions,
 					.first_phase = run.phase ? run.phase : 1,
+					.replaces = run.phase != 0,
 					.cpu = cpu,
 					.spin = cpu >= 0 } };
 	sr_load_rig_seat(&c->seat);
@@ -283,7 +284,27 @@ static uint64_t answered(const struct sr_load_tally *t)
 	return sum;
 }
 
-/* What a killed client was owed cannot be answered; all else is judged. */
+/* How many orders the schedules of all sessions have, counted without sending any. */
+static uint64_t scheduled(void)
+{
+	const struct sr_load_plan *plan = &run.shared->plan;
+	uint32_t shares = run.set->processes * run.set->sessions;
+	uint64_t count = 0;
+
+	for (uint32_t share = 0; share < shares; share++) {
+		struct sr_schedule s;
+
+		sr_schedule_start(&s, &plan->schedule, share, shares);
+		for (; plan->start_ns + s.due_ns < plan->end_ns; sr_schedule_next(&s))
+			count++;
+	}
+	return count;
+}
+
+/*
+ * What a killed client was owed cannot be answered, and what was due while nobody had its
+ * place is nobody's; all else is judged.
+ */
 static void add_up(struct sr_load_result *r)
 {
 	for (uint32_t i = 0; i < run.client_count; i++) {
@@ -304,6 +325,8 @@ static void add_up(struct sr_load_result *r)
 		for (uint32_t k = 0; k < run.shared->plan.rows; k++)
 			sr_buckets_merge(&r->latency, &c->seat.rows[k].latency);
 	}
+	if (!r->killed)
+		r->sum.omitted = scheduled() - r->sum.due;
 	r->answered = answered(&r->sum);
 	r->ok = r->sum.by_status[SR_OK];
 	for (uint32_t i = SR_OK + 1; i < SR_LOAD_STATUSES; i++)
@@ -322,7 +345,8 @@ int sr_load_phase(struct sr_load_result *r, const struct sr_load_settings *set,
 	run.printed = 0;
 	memset(run.mend_ns, 0, sizeof run.mend_ns);
 	*plan = (struct sr_load_plan){ .schedule = *schedule,
-				       .start_ns = sr_now_ns() + LEAD_NS,
+				       .start_ns = sr_now_ns() + LEAD_NS -
+						   set->late_ms * SR_NS_PER_MS,
 				       .drain_ns = set->drain_ms * SR_NS_PER_MS,
 				       .interval_ns = set->interval_s * SR_NS_PER_S,
 				       .rows = (set->seconds + set->interval_s - 1) /

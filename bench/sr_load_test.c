@@ -126,6 +126,26 @@ static bool stall_shows(const struct sr_load_settings *base, uint32_t deadline_u
 	return shown;
 }
 
+/*
+ * Who trades gets a CPU when the first orders have long been due: they are sent late, and
+ * none is left out. An even schedule says how many there are.
+ */
+static bool late_start_omits_nothing(const struct sr_load_settings *base)
+{
+	const struct sr_schedule_config even = { .kind = SR_SCHEDULE_EVEN, .rate = 2000 };
+	struct sr_load_settings set = *base;
+	static struct sr_load_result r;
+	static struct sr_load_tally late;
+
+	set.seconds = 1;
+	set.late_ms = 600;
+	if (!run_once(&set, &even, &r, &late) || !exactly_once(&set, &r, &late))
+		return false;
+	return check(r.sum.due == even.rate * set.seconds, "not as many were due as were to be") &&
+	       check(sr_buckets_above(&r.latency, set.late_ms / 3 * SR_NS_PER_MS) >= r.sum.due / 10,
+		     "orders that were sent late do not look late");
+}
+
 /* Everything dies once; what was submitted is answered once. */
 static bool deaths_lose_nothing(const struct sr_load_settings *base)
 {
@@ -160,7 +180,7 @@ int sr_load_selftest(struct sr_load_settings *set)
 	set->quiet = true;
 	set->interval_s = 1;
 	good = books() && stall_shows(set, 0) && stall_shows(set, 20000) &&
-	       deaths_lose_nothing(set);
+	       late_start_omits_nothing(set) && deaths_lose_nothing(set);
 	(void)printf("%s: selftest: %s\n", SR_LOAD_PROGRAM, good ? "ok" : "FAILED");
 	return good ? 0 : 1;
 }

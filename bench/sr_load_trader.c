@@ -214,7 +214,7 @@ static void idle(uint64_t now_ns)
 		(void)sched_yield();
 }
 
-static void phase_start(void)
+static void phase_start(bool replaces)
 {
 	const struct sr_load_seat *seat = me.seat;
 
@@ -228,8 +228,8 @@ static void phase_start(void)
 		lane->waits = false;
 		sr_schedule_start(&lane->schedule, &me.plan->schedule, seat->share + i,
 				  seat->shares);
-		/* Who takes a killed one's place begins in the middle. */
-		while (lane_has_more(lane) &&
+		/* Nobody else may skip what is due already: who was late owes it. */
+		while (replaces && lane_has_more(lane) &&
 		       me.plan->start_ns + lane->schedule.due_ns < sr_now_ns())
 			sr_schedule_next(&lane->schedule);
 	}
@@ -271,7 +271,7 @@ static void phase_run(uint32_t phase)
 	uint64_t now_ns = sr_now_ns();
 	bool more = true;
 
-	phase_start();
+	phase_start(me.seat->replaces && phase == me.seat->first_phase);
 	while (more && now_ns < me.plan->end_ns + me.plan->drain_ns) {
 		struct sr_load_row *row;
 		bool moved = false;
