@@ -315,7 +315,8 @@ static inline uint32_t sr_bench_watched_threads(const struct sr_bench *b)
 	return (b->peer > 0 ? 2 : 1) + b->more_thread_count;
 }
 
-static inline uint64_t sr_bench_steal_ns(const struct sr_bench *b)
+/* sr_bench_steal_of - what the hypervisor has taken from these CPUs since they started. */
+static inline uint64_t sr_bench_steal_of(const cpu_set_t *cpus)
 {
 	uint64_t tick_ns = SR_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	unsigned long long steal;
@@ -326,13 +327,26 @@ static inline uint64_t sr_bench_steal_ns(const struct sr_bench *b)
 
 	while (f && fgets(line, sizeof line, f))
 		if (sscanf(line, "cpu%d %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &steal) == 2 &&
-		    sr_bench_watches_cpu(b, cpu))
+		    cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET((unsigned int)cpu, cpus))
 			sum_ns += steal * tick_ns;
 	if (f)
 		(void)fclose(f);
 	return sum_ns;
 }
 
+static inline uint64_t sr_bench_steal_ns(const struct sr_bench *b)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET((unsigned int)b->cpus[0], &cpus);
+	CPU_SET((unsigned int)b->cpus[1], &cpus);
+	for (uint32_t i = 0; i < b->more_cpu_count; i++)
+		CPU_SET((unsigned int)b->more_cpus[i], &cpus);
+	return sr_bench_steal_of(&cpus);
+}
+
+/* sr_bench_switches - add those of a process's first thread, or of the thread @pid. */
 static inline void sr_bench_switches(pid_t pid, struct sr_bench_watch *w)
 {
 	unsigned long long n;
@@ -610,18 +624,25 @@ static inline void sr_bench_print_ratio(const struct sr_bench_ratio *r)
 		(void)printf("  %-52s %9.*f\n", r->text, value < 1 ? 3 : 2, value);
 }
 
+/* sr_bench_print_machine - the head of a run. @pinned: what to say behind the CPUs. */
+static inline void sr_bench_print_machine(const struct sr_bench_machine *m, const char *pinned)
+{
+	(void)printf("%s, %ld CPUs%s; Linux %s; load average %.1f\n", m->cpu,
+		     sysconf(_SC_NPROCESSORS_ONLN), pinned, m->kernel, m->load);
+	(void)printf("%s; libsecp256k1 %s; liburing %s\n", OpenSSL_version(OPENSSL_VERSION),
+		     m->secp256k1, m->liburing);
+}
+
 static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr_bench_machine *m,
 				       const struct sr_bench_ratio *ratios, uint32_t ratio_count)
 {
+	char pinned[64];
+
+	(void)snprintf(pinned, sizeof pinned, b->cpus[1] != b->cpus[0] ? ", pinned to %d and %d" :
+		       ", pinned to %d", b->cpus[0], b->cpus[1]);
 	(void)printf("%s %s%s%s\n", b->name, SR_VERSION, b->notice ? ": " : "",
 		     b->notice ? b->notice : "");
-	(void)printf("%s, %ld CPUs, pinned to %d", m->cpu, sysconf(_SC_NPROCESSORS_ONLN),
-		     b->cpus[0]);
-	if (b->cpus[1] != b->cpus[0])
-		(void)printf(" and %d", b->cpus[1]);
-	(void)printf("; Linux %s; load at the end %.1f\n", m->kernel, m->load);
-	(void)printf("%s; libsecp256k1 %s; liburing %s\n", OpenSSL_version(OPENSSL_VERSION),
-		     m->secp256k1, m->liburing);
+	sr_bench_print_machine(m, pinned);
 	(void)printf("%u rounds used, %u disturbed%s (%u by steal, %u by switches); steal of %u CPUs "
 		     "%.0f ms; context switches of %u threads: %llu voluntary, %llu involuntary\n",
 		     b->kept, b->thrown, b->keep_disturbed ? " AND USED" : " and thrown away",
@@ -647,6 +668,17 @@ static inline void sr_bench_json_text(const char *key, const char *text)
 		if (*text >= ' ' && *text != '"' && *text != '\\')
 			(void)putchar(*text);
 	(void)printf("\",");
+}
+
+/* sr_bench_json_machine - the head again, members of an object that is open. */
+static inline void sr_bench_json_machine(const struct sr_bench_machine *m)
+{
+	sr_bench_json_text("version", SR_VERSION);
+	sr_bench_json_text("cpu", m->cpu);
+	sr_bench_json_text("kernel", m->kernel);
+	sr_bench_json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
+	sr_bench_json_text("libsecp256k1", m->secp256k1);
+	sr_bench_json_text("liburing", m->liburing);
 }
 
 static inline void sr_bench_json_ratios(const struct sr_bench_ratio *ratios, uint32_t count)
@@ -677,13 +709,8 @@ static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr
 
 	(void)printf("{");
 	sr_bench_json_text("program", b->name);
-	sr_bench_json_text("version", SR_VERSION);
 	sr_bench_json_text("notice", b->notice ? b->notice : "");
-	sr_bench_json_text("cpu", m->cpu);
-	sr_bench_json_text("kernel", m->kernel);
-	sr_bench_json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
-	sr_bench_json_text("libsecp256k1", m->secp256k1);
-	sr_bench_json_text("liburing", m->liburing);
+	sr_bench_json_machine(m);
 	(void)printf("\"cpus\":[%d,%d],\"watched_cpus\":%u,\"watched_threads\":%u,\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
 		     "\"disturbed_by_steal\":%u,\"disturbed_by_switches\":%u,"
 		     "\"disturbed_used\":%s,\"steal_ns\":%llu,\"voluntary\":%llu,"
