@@ -20,8 +20,6 @@
 #include "sr_config.h"
 #include "sr_load.h"
 
-#define RAMP_STEPS 60u
-#define RAMP_NEAR 1.05 /* the knee is found when it is known this well */
 #define RAMP_DRAIN_MS 1000u
 #define WARM_SECONDS 2u
 #define GROWTH_KIB_MAX 1024u
@@ -123,6 +121,8 @@ static const struct sr_option options[] = {
 	{ "cpu", "N", "with --socket and one process: pin it to this CPU and spin", sr_set_cpu,
 	  &set.cpu, 0, 0 },
 	{ "seed", "N", "of random arrivals (1)", sr_set_u32, &set.seed, 0, UINT32_MAX },
+	{ "keep-disturbed", NULL, "ramp: use disturbed samples: never for a capacity that is "
+	  "quoted", sr_set_true, &set.keep_disturbed, 0, 0 },
 	{ "quiet", NULL, "no timeline", sr_set_true, &set.quiet, 0, 0 },
 	{ "json", NULL, "print one JSON object", sr_set_true, &set.json, 0, 0 },
 	{ "selftest", NULL, "check the benchmark itself, in seconds", sr_set_true, &set.selftest,
@@ -246,7 +246,7 @@ static int run_steady(struct sr_reason *why)
 	if (after.known)
 		enter_counters(&r, &before, &after);
 	if (set.json)
-		sr_load_print_json(&set, &r, 0);
+		sr_load_print_json(&set, &r, NULL);
 	else
 		sr_load_print_result(&set, &r);
 	if (!set.json)
@@ -267,95 +267,51 @@ static int run_steady(struct sr_reason *why)
 	return sr_load_faults(&r.sum) != 0 || warm_faults || grown_kib > GROWTH_KIB_MAX;
 }
 
-/* Orders that were refused, lost or never sent were due as well. */
-static bool step_holds(const struct sr_load_result *r)
+static void print_capacity(const struct sr_load_ramp *ramp)
 {
-	return r->sum.due && r->sum.in_time * 100 >= r->sum.due * 99;
-}
-
-static void print_step(const struct sr_load_result *r, bool holds)
-{
-	if (set.json)
-		return;
-	(void)printf("%10llu %10.0f %8.3f%% %8llu %8llu %10.1f %10.1f %10.1f %10.1f  %s\n",
-		     (unsigned long long)r->rate, (double)r->ok / r->seconds,
-		     r->sum.due ? 100 * (double)r->sum.in_time / (double)r->sum.due : 0.0,
-		     (unsigned long long)(r->rejected + r->lost),
-		     (unsigned long long)r->sum.unsent,
-		     (double)sr_buckets_rank(&r->latency, 50000) / 1e3,
-		     (double)sr_buckets_rank(&r->latency, 99000) / 1e3,
-		     (double)sr_buckets_rank(&r->latency, 99900) / 1e3,
-		     (double)r->latency.max_ns / 1e3, holds ? "holds" : "beyond the knee");
-	(void)fflush(stdout);
-}
-
-/* Half as fast again until it does not hold, then between the two. */
-static uint32_t next_rate(uint32_t good, uint32_t bad)
-{
-	uint64_t next = bad ? ((uint64_t)good + bad) / 2 : (uint64_t)good * 3 / 2 + 1;
-
-	return next < SR_SCHEDULE_RATE_MAX ? (uint32_t)next : SR_SCHEDULE_RATE_MAX;
+	if (ramp->faults)
+		(void)printf("capacity: not known, for the faults\n");
+	else if (ramp->capacity)
+		(void)printf("capacity: %u orders a second, 99 %% of them signed within %u us\n",
+			     ramp->capacity, set.target_us);
+	else
+		(void)printf("capacity: less than %u orders a second, 99 %% of them signed within %u "
+			     "us\n", ramp->beyond, set.target_us);
+	(void)printf("%u samples, %u of them disturbed%s\n", ramp->samples, ramp->disturbed,
+		     set.keep_disturbed ? " AND USED" : " and taken again");
 }
 
 static int run_ramp(struct sr_reason *why)
 {
-	static struct sr_load_result r, best;
+	static struct sr_load_ramp ramp;
 	static struct sr_load_tally late;
+	struct sr_schedule_config schedule = schedule_of(set.rate);
 	struct sr_load_counters before, after;
 	struct sr_load_settings step = set;
-	uint32_t good = 0, bad = 0, rate = set.rate;
-	uint64_t faults = 0;
-	int ret = 0;
+	int ret;
 
 	step.quiet = true;
 	step.drain_ms = RAMP_DRAIN_MS;
 	sr_load_rig_ask(&before, false);
-	if (!set.json)
-		(void)printf("%10s %10s %9s %8s %8s %10s %10s %10s %10s\n", "rate", "OK/s",
-			     "in time", "refused", "unsent", "p50", "p99", "p99.9", "max");
-	for (uint32_t i = 0; i < RAMP_STEPS && ret == 0; i++) {
-		struct sr_schedule_config schedule = schedule_of(rate);
-		bool holds;
-
-		ret = sr_load_phase(&r, &step, &schedule, why);
-		if (ret < 0)
-			return ret;
-		faults += sr_load_faults(&r.sum);
-		holds = step_holds(&r);
-		print_step(&r, holds);
-		if (holds) {
-			good = rate;
-			best = r;
-		} else {
-			bad = rate;
-		}
-		if (faults || (bad && (!good || (double)bad <= (double)good * RAMP_NEAR)) ||
-		    rate == SR_SCHEDULE_RATE_MAX)
-			break;
-		rate = next_rate(good, bad);
-	}
+	ret = sr_load_ramp(&ramp, &step, &schedule, why);
+	if (ret < 0)
+		return ret;
 	sr_load_rig_ask(&after, true);
 	ret = sr_load_end(&late, why);
 	if (ret < 0)
 		return ret;
-	faults += sr_load_faults(&late);
-	if (!good)
-		best = r;
+	ramp.faults += sr_load_faults(&late);
 	if (after.known)
-		enter_counters(&best, &before, &after); /* of all steps */
+		enter_counters(&ramp.last, &before, &after); /* of all samples */
 	if (set.json)
-		sr_load_print_json(&set, &best, good);
-	else if (good)
-		(void)printf("capacity: %u orders a second, 99 %% of them signed within %u us\n",
-			     good, set.target_us);
+		sr_load_print_json(&set, &ramp.last, &ramp);
 	else
-		(void)printf("capacity: less than %u orders a second, 99 %% of them signed within %u "
-			     "us\n", rate, set.target_us);
-	print_counters(&best);
-	if (faults)
+		print_capacity(&ramp);
+	print_counters(&ramp.last);
+	if (ramp.faults)
 		(void)fprintf(stderr, SR_LOAD_PROGRAM ": %llu orders were not answered exactly "
-			      "once, or badly\n", (unsigned long long)faults);
-	return faults != 0;
+			      "once, or badly\n", (unsigned long long)ramp.faults);
+	return ramp.faults != 0;
 }
 
 int main(int argc, char **argv)
@@ -378,7 +334,8 @@ int main(int argc, char **argv)
 	if (ret < 0) {
 		(void)fprintf(stderr, SR_LOAD_PROGRAM ": %s\n",
 			      why.text[0] ? why.text : strerror(-ret));
-		sr_load_rig_log();
+		if (ret != -EBUSY) /* disturbed: nothing that the programs could say */
+			sr_load_rig_log();
 	}
 	sr_load_abort();
 	return ret < 0 ? 1 : ret;

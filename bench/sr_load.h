@@ -2,7 +2,7 @@
 /*
  * sr_load.h - what the files of bench_load share.
  *
- * The referee (bench_load.c and sr_load_run.c) starts agent and signer (sr_load_rig.c)
+ * The referee (bench_load.c, sr_load_run.c and sr_load_ramp.c) starts agent and signer (sr_load_rig.c)
  * and trading processes (sr_load_trader.c), says what the load is, breaks what he is
  * told to break, and adds up. Traders and referee share one anonymous mapping: what a
  * trader writes there is his alone, and read when a word that he stores with release
@@ -32,6 +32,7 @@
 #include "sigring.h"
 #include "sr_buckets.h"
 #include "sr_clock.h"
+#include "sr_rank.h"
 #include "sr_reason.h"
 #include "sr_schedule.h"
 
@@ -75,6 +76,7 @@ struct sr_load_settings {
 	bool json;
 	bool selftest;
 	bool quiet; /* no timeline */
+	bool keep_disturbed;
 	const char *mode;
 	const char *socket;    /* an agent that runs already */
 	struct sr_load_event events[SR_LOAD_EVENTS_MAX];
@@ -167,6 +169,7 @@ struct sr_load_lane {
 	uint64_t sender; /* makes its messages its own */
 	uint64_t target_ns;
 	uint64_t sent, answered;
+	uint64_t given_up; /* the oldest of what is not answered, of phases that are over */
 	uint64_t mask;
 	struct sr_load_slot *slots; /* depth of them: so many can be in flight */
 	bool waits;                 /* the next order has met a full ring */
@@ -204,6 +207,21 @@ struct sr_load_counters {
 /* sr_load_rig_ask - what agent and signer count. @settle: wait until it is of now. */
 void sr_load_rig_ask(struct sr_load_counters *c, bool settle);
 
+/* What has come between the loops so far. */
+struct sr_load_watch {
+	uint64_t at_ns;
+	uint64_t steal_ns; /* of the CPUs that loops are pinned to, or of all where none is */
+	uint64_t involuntary; /* switches of loops that have a CPU of their own */
+	uint32_t loops;
+	uint32_t cpus;
+};
+
+/* sr_load_rig_watch - of our agent and signer and of @clients. */
+void sr_load_rig_watch(struct sr_load_watch *w, const pid_t *clients, uint32_t count);
+
+/* sr_load_rig_machine - what this runs on: two lines of text, or members of a JSON object. */
+void sr_load_rig_machine(bool json);
+
 /* sr_load_rig_cpu - where loader @at of the run may spin; -1: CPUs are shared. */
 int sr_load_rig_cpu(const struct sr_load_settings *set, uint32_t at);
 
@@ -219,6 +237,9 @@ struct sr_load_result {
 	uint32_t killed;                 /* clients, and what they took along */
 	uint64_t killed_sent, killed_answered;
 	uint64_t presigned, fallbacks, pool_dry; /* of the signer that was there at the end */
+	uint64_t steal_ns, involuntary;
+	uint32_t loops; /* that were watched: those with a CPU of their own */
+	bool disturbed; /* more of either than a figure bears */
 };
 
 int sr_load_begin(const struct sr_load_settings *set, struct sr_reason *why);
@@ -238,14 +259,57 @@ void sr_load_row_sum(struct sr_load_row *sum, uint32_t at);
 /* sr_load_faults - how many submits were not answered exactly once, or badly. */
 uint64_t sr_load_faults(const struct sr_load_tally *t);
 
+/* ---- sr_load_ramp.c ---- */
+
+#define SR_LOAD_NEAR 1.05       /* the knee is found when it is known this well */
+#define SR_LOAD_SAMPLES 2u      /* of three that agree decide of a rate */
+#define SR_LOAD_TRIES 12u       /* disturbed ones in a row that end a ramp */
+#define SR_LOAD_ORDERS_MIN 1000u /* of a sample: 99 % is not the luck of a few */
+
+/*
+ * Where the knee is. From a first rate half as fast again until it does not hold, or a third
+ * slower until it does; then between the two.
+ */
+struct sr_load_search {
+	uint32_t rate;  /* to be tried next */
+	uint32_t floor; /* the slowest that is tried */
+	uint32_t good, bad; /* the best that holds, the least that does not; 0: none yet */
+	uint32_t held, missed; /* samples of this rate */
+};
+
+void sr_load_search_start(struct sr_load_search *s, uint32_t first, uint32_t floor);
+
+/* sr_load_search_enter - a sample of s->rate. Returns whether there is nothing left to try. */
+bool sr_load_search_enter(struct sr_load_search *s, bool holds);
+
+struct sr_load_ramp {
+	uint32_t capacity; /* orders a second; 0: less than @beyond */
+	uint32_t beyond;
+	uint32_t samples, disturbed;
+	uint64_t faults;
+	struct sr_load_result last; /* at the capacity, or the last of all where there is none */
+};
+
+/*
+ * sr_load_ramp - faster and faster, to the knee; prints each sample.
+ *
+ * Returns 0; -EBUSY when it was disturbed again and again; what sr_load_phase() does.
+ */
+int sr_load_ramp(struct sr_load_ramp *ramp, const struct sr_load_settings *set,
+		 const struct sr_schedule_config *schedule, struct sr_reason *why);
+
 /* ---- sr_load_report.c ---- */
+
+/* sr_load_at_us - a percentile in microseconds, or `-`. Returns @text. */
+const char *sr_load_at_us(char text[SR_RANK_TEXT], const struct sr_buckets *b, uint32_t share);
 
 void sr_load_print_way(const struct sr_load_settings *set);
 void sr_load_print_row_head(void);
 void sr_load_print_row(const struct sr_load_row *sum, uint64_t at_s, uint64_t interval_s);
 void sr_load_print_result(const struct sr_load_settings *set, const struct sr_load_result *r);
+/* @ramp: NULL where there was none. */
 void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load_result *r,
-			double capacity);
+			const struct sr_load_ramp *ramp);
 
 /* ---- sr_load_test.c ---- */
 

@@ -11,9 +11,9 @@ static double us(uint64_t ns)
 	return (double)ns / 1e3;
 }
 
-static double at_us(const struct sr_buckets *b, uint32_t share)
+const char *sr_load_at_us(char text[SR_RANK_TEXT], const struct sr_buckets *b, uint32_t share)
 {
-	return us(sr_buckets_rank(b, share));
+	return sr_rank_text(text, b->samples, share, us(sr_buckets_rank(b, share)), 1, "-");
 }
 
 void sr_load_print_way(const struct sr_load_settings *set)
@@ -29,7 +29,9 @@ void sr_load_print_way(const struct sr_load_settings *set)
 		     set->socket ? "a key of its" : set->hedged ? "hedged" : "presigned",
 		     sr_load_rig_cpu(set, 0) >= 0 ? "a CPU for each loop" :
 						    "loops share CPUs: they yield");
-	(void)printf("latencies in microseconds, from the time when an order was due\n");
+	sr_load_rig_machine(false);
+	(void)printf("latencies in microseconds, from the time when an order was due; `-`: fewer than "
+		     "%u samples beyond\n", SR_RANK_BEYOND);
 	(void)fflush(stdout);
 }
 
@@ -41,13 +43,16 @@ void sr_load_print_row_head(void)
 
 void sr_load_print_row(const struct sr_load_row *sum, uint64_t at_s, uint64_t interval_s)
 {
+	char text[3][SR_RANK_TEXT];
+
 	if (at_s == 0)
 		sr_load_print_row_head();
-	(void)printf("%8llu %10llu %10llu %8llu %8llu %8llu %10.1f %10.1f %10.1f %10.1f\n",
+	(void)printf("%8llu %10llu %10llu %8llu %8llu %8llu %10s %10s %10s %10.1f\n",
 		     (ull)at_s, (ull)(sum->sent / interval_s), (ull)(sum->ok / interval_s),
 		     (ull)sum->rejected, (ull)sum->lost, (ull)sum->full,
-		     at_us(&sum->latency, 50000), at_us(&sum->latency, 99000),
-		     at_us(&sum->latency, 99900), us(sum->latency.max_ns));
+		     sr_load_at_us(text[0], &sum->latency, 50000),
+		     sr_load_at_us(text[1], &sum->latency, 99000),
+		     sr_load_at_us(text[2], &sum->latency, 99900), us(sum->latency.max_ns));
 	(void)fflush(stdout);
 }
 
@@ -60,11 +65,34 @@ static void print_statuses(const struct sr_load_result *r)
 		(void)printf("\n");
 }
 
+static const struct {
+	const char *name;
+	uint32_t share;
+} percentiles[] = { { "p50", 50000 },   { "p90", 90000 },    { "p99", 99000 },
+		    { "p99.9", 99900 }, { "p99.99", 99990 } };
+
+#define PERCENTILES (sizeof percentiles / sizeof percentiles[0])
+
 static void print_latency(const char *what, const struct sr_buckets *b)
 {
-	(void)printf("  %-22s p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, p99.99 %.1f, max %.1f us\n",
-		     what, at_us(b, 50000), at_us(b, 90000), at_us(b, 99000), at_us(b, 99900),
-		     at_us(b, 99990), us(b->max_ns));
+	char text[SR_RANK_TEXT];
+
+	(void)printf("  %-22s ", what);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		(void)printf("%s %s, ", percentiles[i].name,
+			     sr_load_at_us(text, b, percentiles[i].share));
+	(void)printf("max %.1f us\n", us(b->max_ns));
+}
+
+static void print_disturbance(const struct sr_load_result *r)
+{
+	(void)printf("steal %.0f ms; ", us(r->steal_ns) / 1e3);
+	if (r->loops)
+		(void)printf("%llu involuntary switches of the %u loops that have a CPU of their "
+			     "own%s\n", (ull)r->involuntary, r->loops,
+			     r->disturbed ? ": DISTURBED" : "");
+	else
+		(void)printf("no loop has a CPU of its own%s\n", r->disturbed ? ": DISTURBED" : "");
 }
 
 void sr_load_print_result(const struct sr_load_settings *set, const struct sr_load_result *r)
@@ -90,16 +118,20 @@ void sr_load_print_result(const struct sr_load_settings *set, const struct sr_lo
 		     "%llu, bad signatures %llu, bad calls %llu, left out %llu\n",
 		     (ull)t->missing, (ull)t->duplicates, (ull)t->strays, (ull)t->misordered,
 		     (ull)t->bad_signatures, (ull)t->bad_calls, (ull)t->omitted);
+	print_disturbance(r);
 }
 
 static void json_latency(const char *key, const struct sr_buckets *b, const char *end)
 {
-	(void)printf("\"%s\":{\"count\":%llu,\"p50_ns\":%llu,\"p90_ns\":%llu,\"p99_ns\":%llu,"
-		     "\"p99.9_ns\":%llu,\"p99.99_ns\":%llu,\"max_ns\":%llu}%s",
-		     key, (ull)b->samples, (ull)sr_buckets_rank(b, 50000),
-		     (ull)sr_buckets_rank(b, 90000), (ull)sr_buckets_rank(b, 99000),
-		     (ull)sr_buckets_rank(b, 99900), (ull)sr_buckets_rank(b, 99990), (ull)b->max_ns,
-		     end);
+	char text[SR_RANK_TEXT];
+
+	(void)printf("\"%s\":{\"count\":%llu,", key, (ull)b->samples);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		(void)printf("\"%s_ns\":%s,", percentiles[i].name,
+			     sr_rank_text(text, b->samples, percentiles[i].share,
+					  (double)sr_buckets_rank(b, percentiles[i].share), 0,
+					  "null"));
+	(void)printf("\"max_ns\":%llu}%s", (ull)b->max_ns, end);
 }
 
 static void json_timeline(uint32_t interval_s)
@@ -119,16 +151,18 @@ static void json_timeline(uint32_t interval_s)
 }
 
 void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load_result *r,
-			double capacity)
+			const struct sr_load_ramp *ramp)
 {
 	const struct sr_load_tally *t = &r->sum;
 
-	(void)printf("{\"program\":\"%s\",\"version\":\"%s\",\"mode\":\"%s\",\"sealed\":%s,"
+	(void)printf("{\"program\":\"%s\",", SR_LOAD_PROGRAM);
+	sr_load_rig_machine(true);
+	(void)printf("\"mode\":\"%s\",\"sealed\":%s,"
 		     "\"split\":%s,\"cpu_each\":%s,\"processes\":%u,\"sessions\":%u,\"depth\":%u,"
 		     "\"rate\":%llu,\"seconds\":%.0f,\"due\":%llu,\"sent\":%llu,\"unsent\":%llu,"
 		     "\"answered\":%llu,\"ok\":%llu,\"rejected\":%llu,\"lost\":%llu,\"full\":%llu,"
 		     "\"presigned\":%llu,\"fallbacks\":%llu,\"pool_dry\":%llu,",
-		     SR_LOAD_PROGRAM, SR_VERSION, set->mode, set->unsealed ? "false" : "true",
+		     set->mode, set->unsealed ? "false" : "true",
 		     set->split ? "true" : "false",
 		     sr_load_rig_cpu(set, 0) >= 0 ? "true" : "false", set->processes,
 		     set->sessions, set->depth, (ull)r->rate, r->seconds, (ull)t->due,
@@ -136,8 +170,14 @@ void sr_load_print_json(const struct sr_load_settings *set, const struct sr_load
 		     (ull)r->lost, (ull)t->full, (ull)r->presigned, (ull)r->fallbacks,
 		     (ull)r->pool_dry);
 	(void)printf("\"target_us\":%u,\"in_time\":%llu,", set->target_us, (ull)t->in_time);
-	if (capacity > 0)
-		(void)printf("\"capacity\":%.0f,", capacity);
+	(void)printf("\"steal_ns\":%llu,\"involuntary\":%llu,\"loops\":%u,\"disturbed\":%s,",
+		     (ull)r->steal_ns, (ull)r->involuntary, r->loops,
+		     r->disturbed ? "true" : "false");
+	if (ramp)
+		(void)printf("\"capacity\":%u,\"beyond\":%u,\"samples\":%u,"
+			     "\"disturbed_samples\":%u,\"disturbed_used\":%s,", ramp->capacity,
+			     ramp->beyond, ramp->samples, ramp->disturbed,
+			     set->keep_disturbed ? "true" : "false");
 	json_latency("latency", &r->latency, ",");
 	json_latency("signed_latency", &t->signed_, ",");
 	json_latency("from_submit", &t->from_submit, ",");

@@ -269,3 +269,46 @@ void sr_load_rig_ask(struct sr_load_counters *c, bool settle)
 	c->agent_kib = resident_kib(programs.agent);
 	c->signer_kib = resident_kib(programs.signer);
 }
+
+/* ---- what comes between ---- */
+
+/* Its first thread is the loop; the others are to get out of its way. */
+static void watch_loop(struct sr_load_watch *w, cpu_set_t *cpus, pid_t pid)
+{
+	struct sr_bench_watch switches = { .at_ns = 0 };
+	cpu_set_t own;
+
+	if (pid <= 0 || sched_getaffinity(pid, sizeof own, &own) < 0 || CPU_COUNT(&own) != 1)
+		return;
+	sr_bench_switches(pid, &switches);
+	w->involuntary += switches.involuntary;
+	w->loops++;
+	CPU_OR(cpus, cpus, &own);
+}
+
+void sr_load_rig_watch(struct sr_load_watch *w, const pid_t *clients, uint32_t count)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	*w = (struct sr_load_watch){ .at_ns = sr_now_ns() };
+	watch_loop(w, &cpus, programs.agent);
+	watch_loop(w, &cpus, programs.signer);
+	for (uint32_t i = 0; i < count; i++)
+		watch_loop(w, &cpus, clients[i]);
+	for (uint32_t i = 0; i < programs.cpu_count && !w->loops; i++)
+		CPU_SET((unsigned int)programs.allowed[i], &cpus);
+	w->cpus = (uint32_t)CPU_COUNT(&cpus);
+	w->steal_ns = sr_bench_steal_of(&cpus);
+}
+
+void sr_load_rig_machine(bool json)
+{
+	struct sr_bench_machine machine;
+
+	sr_bench_machine_get(&machine);
+	if (json)
+		sr_bench_json_machine(&machine);
+	else
+		sr_bench_print_machine(&machine, "");
+}

@@ -11,6 +11,7 @@
 #define READY_NS (120u * SR_NS_PER_S)
 #define SLACK_NS (30u * SR_NS_PER_S) /* behind the drain, until somebody hangs */
 #define LOOK_NS (5u * SR_NS_PER_MS)
+#define SWITCHES_S 10u /* involuntary ones of a loop, a second, that are no disturbance */
 
 struct client {
 	pid_t pid; /* 0: not running */
@@ -333,17 +334,55 @@ static void add_up(struct sr_load_result *r)
 		*(i < SR_EXPIRED ? &r->rejected : &r->lost) += r->sum.by_status[i];
 }
 
+static void watch(struct sr_load_watch *w)
+{
+	pid_t pids[SR_LOAD_TRADERS_MAX];
+
+	for (uint32_t i = 0; i < run.client_count; i++)
+		pids[i] = run.clients[i].pid;
+	sr_load_rig_watch(w, pids, run.client_count);
+}
+
+/* Loops that share CPUs are switched all the time: of those steal alone is judged. */
+static void judge(struct sr_load_result *r, const struct sr_load_watch *from)
+{
+	struct sr_load_watch to;
+	uint64_t took_ns;
+
+	watch(&to);
+	took_ns = to.at_ns - from->at_ns;
+	r->loops = to.loops;
+	r->steal_ns = to.steal_ns - from->steal_ns;
+	/* Who was killed has taken his count along. */
+	r->involuntary = to.involuntary > from->involuntary ? to.involuntary - from->involuntary : 0;
+	r->disturbed = r->steal_ns > took_ns / 50 ||
+		       r->involuntary > 2 + to.loops * took_ns * SWITCHES_S / SR_NS_PER_S;
+}
+
+/* Where nothing is to be done on the way, nobody takes a loop's CPU to look. */
+static void wait_quietly(const struct sr_load_settings *set, const struct sr_load_plan *plan)
+{
+	uint64_t now_ns = sr_now_ns();
+
+	if (set->quiet && !set->event_count && now_ns < plan->end_ns)
+		nap_ns(plan->end_ns - now_ns);
+	else
+		nap_ns(LOOK_NS);
+}
+
 int sr_load_phase(struct sr_load_result *r, const struct sr_load_settings *set,
 		  const struct sr_schedule_config *schedule, struct sr_reason *why)
 {
 	struct sr_load_plan *plan = &run.shared->plan;
 	uint64_t long_ns = set->seconds * SR_NS_PER_S;
+	struct sr_load_watch from;
 	uint32_t broken = 0;
 	int ret = 0;
 
 	run.set = set;
 	run.printed = 0;
 	memset(run.mend_ns, 0, sizeof run.mend_ns);
+	watch(&from);
 	*plan = (struct sr_load_plan){ .schedule = *schedule,
 				       .start_ns = sr_now_ns() + LEAD_NS -
 						   set->late_ms * SR_NS_PER_MS,
@@ -363,7 +402,7 @@ int sr_load_phase(struct sr_load_result *r, const struct sr_load_settings *set,
 		if (ret == 0 && now_ns > plan->end_ns + plan->drain_ns + SLACK_NS)
 			ret = sr_reason_set(why, -ETIMEDOUT, "a client hangs");
 		timeline();
-		nap_ns(LOOK_NS);
+		wait_quietly(set, plan);
 	}
 	if (ret < 0)
 		return ret;
@@ -372,6 +411,7 @@ int sr_load_phase(struct sr_load_result *r, const struct sr_load_settings *set,
 	r->rate = schedule->rate;
 	r->seconds = (double)long_ns / (double)SR_NS_PER_S;
 	add_up(r);
+	judge(r, &from);
 	return 0;
 }
 

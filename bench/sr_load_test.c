@@ -50,6 +50,36 @@ static bool books(void)
 		     "a latency does not begin when its order was due");
 }
 
+/* ---- the ramp: from either side, and whatever one sample of three says ---- */
+
+static bool search_finds(uint32_t first, uint32_t knee, bool lies)
+{
+	struct sr_load_search s;
+	bool done = false;
+
+	sr_load_search_start(&s, first, 100);
+	for (uint32_t samples = 0; samples < 200 && !done; samples++) {
+		bool one_lies = lies && s.held + s.missed == 0;
+
+		done = sr_load_search_enter(&s, (s.rate <= knee) != one_lies);
+	}
+	return check(done, "a ramp does not end") &&
+	       check(knee < 100 ? !s.good && s.bad == 100 :
+				  s.good <= knee && knee < s.bad &&
+					  (s.bad - s.good <= 1 || s.bad <= s.good * SR_LOAD_NEAR),
+		     "a ramp does not find its knee");
+}
+
+static bool ramp_finds(void)
+{
+	static const uint32_t knees[] = { 99, 100, 101, 1234, 5000, 5001, 43210, 900000000 };
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof knees / sizeof knees[0] && good; i++)
+		good = search_finds(5000, knees[i], false) && search_finds(5000, knees[i], true);
+	return good;
+}
+
 /* ---- runs ---- */
 
 static bool run_once(const struct sr_load_settings *set, const struct sr_schedule_config *schedule,
@@ -179,7 +209,7 @@ int sr_load_selftest(struct sr_load_settings *set)
 
 	set->quiet = true;
 	set->interval_s = 1;
-	good = books() && stall_shows(set, 0) && stall_shows(set, 20000) &&
+	good = books() && ramp_finds() && stall_shows(set, 0) && stall_shows(set, 20000) &&
 	       late_start_omits_nothing(set) && deaths_lose_nothing(set);
 	(void)printf("%s: selftest: %s\n", SR_LOAD_PROGRAM, good ? "ok" : "FAILED");
 	return good ? 0 : 1;

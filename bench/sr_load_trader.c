@@ -12,7 +12,8 @@
 #include "sr_verify.h"
 
 #define POLL_MAX 32
-#define SERVICE_NS (1u * SR_NS_PER_MS)
+#define SERVICE_NS (20u * SR_NS_PER_MS)
+#define SERVICE_FAULTS_NS (1u * SR_NS_PER_MS) /* sessions are to be opened again soon */
 #define OPEN_NS (60u * SR_NS_PER_S)  /* a busy machine is slow, not broken */
 #define STALE_NS (30u * SR_NS_PER_S)
 #define LATE_NS (100u * SR_NS_PER_MS) /* in which a completion too many would come */
@@ -123,6 +124,7 @@ void sr_load_take(struct sr_load_lane *lane, struct sr_load_tally *tally, struct
 	slot->open = false;
 	tally->misordered += c->user_data != lane->answered;
 	lane->answered++;
+	lane->given_up -= lane->given_up != 0;
 	tally->by_status[c->status]++;
 	sr_buckets_add(&row->latency, now_ns - slot->due_ns);
 	sr_buckets_add(&tally->from_submit, now_ns - slot->sent_ns);
@@ -235,18 +237,14 @@ static void phase_start(bool replaces)
 	}
 }
 
-/* What was sent and not answered; told once. */
+/* What was sent and not answered: told once, and still in its slot if it comes after all. */
 static void lane_give_up(struct sr_load_lane *lane, struct sr_load_tally *tally, uint64_t now_ns)
 {
-	uint64_t found = 0;
-
-	tally->missing += lane->sent - lane->answered;
-	for (uint64_t i = 0; i <= lane->mask && found < lane->sent - lane->answered; i++)
-		if (lane->slots[i].open) {
-			sr_buckets_add(&tally->owed, now_ns - lane->slots[i].due_ns);
-			found++;
-		}
-	lane->answered = lane->sent;
+	for (uint64_t n = lane->answered + lane->given_up; n != lane->sent; n++) {
+		tally->missing++;
+		sr_buckets_add(&tally->owed, now_ns - lane->slots[n & lane->mask].due_ns);
+	}
+	lane->given_up = lane->sent - lane->answered;
 }
 
 /* What could not be sent was due all the same. */
@@ -301,7 +299,7 @@ static void *cold(void *arg)
 	/* Pairs with the release in trader_end(). */
 	while (!sr_load32_acquire(&me.stop_cold)) {
 		(void)sr_service(me.client, NULL);
-		nap(SERVICE_NS);
+		nap(me.seat->set->event_count ? SERVICE_FAULTS_NS : SERVICE_NS);
 	}
 	return NULL;
 }

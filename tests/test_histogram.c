@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "sr_histogram.h"
+#include "sr_rank.h"
 
 static struct sr_histogram made(const uint64_t *samples, size_t count)
 {
@@ -113,4 +114,30 @@ Test(histogram, an_empty_picture_is_nothing)
 	cr_assert_eq(bytes, 0);
 	free(text);
 	sr_histogram_delete(&h);
+}
+
+Test(rank, a_percentile_is_told_from_ten_samples_beyond_it_on)
+{
+	static const uint32_t shares[] = { 0, 50000, 90000, 99000, 99900, 99990 };
+
+	for (size_t s = 0; s < sizeof shares / sizeof shares[0]; s++)
+		for (uint64_t n = 0; n < 200000; n += n < 3000 ? 1 : 997) {
+			uint64_t rank = (n * shares[s] + 99999) / 100000;
+
+			cr_assert_eq(sr_rank_told(n, shares[s]), n - rank >= 10, "%u of %llu",
+				     shares[s], (unsigned long long)n);
+		}
+	cr_assert(sr_rank_told(1, 100000));
+	cr_assert_not(sr_rank_told(0, 100000));
+	cr_assert_not(sr_rank_told(999, 99000));
+	cr_assert(sr_rank_told(1000, 99000));
+	cr_assert(sr_rank_told(UINT64_MAX, 99990));
+}
+
+Test(rank, what_is_not_told_is_a_dash)
+{
+	char text[SR_RANK_TEXT];
+
+	cr_assert_str_eq(sr_rank_text(text, 420, 99900, 12.34, 1, "-"), "-");
+	cr_assert_str_eq(sr_rank_text(text, 420, 50000, 12.34, 1, "null"), "12.3");
 }
