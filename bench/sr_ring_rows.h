@@ -48,8 +48,8 @@ enum {
 	  bytes, 4 },                                                                              \
 	{ "pipe_block_" size, "two pipes, blocking, " size " bytes", KIND_WIRE_BLOCK, WIRE_PIPE,   \
 	  bytes, 4 }
-#define RATE_ROWS(size, bytes, ring)                                                               \
-	{ "ring_rate_" size, "ring, slots of " size " bytes, 256 in flight", KIND_RING_RATE, ring, \
+#define RATE_ROWS(size, bytes, slot, ring)                                                               \
+	{ "ring_rate_" size, "ring, slots of " slot " bytes, 256 in flight", KIND_RING_RATE, ring, \
 	  bytes, 3 },                                                                              \
 	{ "unix_stream_rate_" size, "AF_UNIX stream, one way, " size " bytes", KIND_WIRE_RATE,     \
 	  WIRE_STREAM, bytes, 3 },                                                                 \
@@ -101,18 +101,18 @@ static const struct row table[] = {
 		       16 },
 	[ROW_WORK_BOTH] = { "work_both", "the same on both CPUs at once", KIND_WORK_BOTH, 0, 0,
 			    16 },
-	[ROW_PEER_CK] = { "peer_ck", "ck_ring (Concurrency Kit), 256 bytes by value", KIND_PEER,
+	[ROW_PEER_CK] = { "peer_ck", "ck_ring (Concurrency Kit), elements of 256 bytes", KIND_PEER,
 			  PEER_CK, 0, 160 },
-	[ROW_PEER_BOOST] = { "peer_boost", "boost::lockfree::spsc_queue, 256 bytes", KIND_PEER,
+	[ROW_PEER_BOOST] = { "peer_boost", "boost::lockfree::spsc_queue, elements of 256 bytes", KIND_PEER,
 			     PEER_BOOST, 0, 160 },
 	[ROW_MORE] = { "ring_64", "ring, slots of 128 out and 128 back (64 bytes)", KIND_RING,
 		       RING_SMALL, 0, 160 },
 	{ "ring_1024", "ring, slots of 1024 out and 1024 back", KIND_RING, RING_LARGE, 0, 160 },
 	WIRE_ROWS("64", 64),
 	WIRE_ROWS("1024", 1024),
-	RATE_ROWS("64", 64, RING_SMALL),
-	RATE_ROWS("256", 256, RING_EVEN),
-	RATE_ROWS("1024", 1024, RING_LARGE),
+	RATE_ROWS("64", 64, "128", RING_SMALL),
+	RATE_ROWS("256", 256, "256", RING_EVEN),
+	RATE_ROWS("1024", 1024, "1024", RING_LARGE),
 };
 
 #define ROWS (sizeof table / sizeof table[0])

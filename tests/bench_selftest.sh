@@ -67,6 +67,10 @@ for p in $programs bench_dudect bench_load; do
 	code=$?
 	check "$p passes its self-test" "$([ $code -eq 0 ] || cat "$work/out")"
 done
+peers=$([ ! -e "$B/bench/peers.so" ] || echo --peers) # where bench/peers/build.sh has built them
+timeout 300 "$B/bench/bench_ring" --all $peers --selftest >"$work/out" 2>&1
+code=$?
+check "bench_ring --all${peers:+ $peers} passes its self-test" "$([ $code -eq 0 ] || cat "$work/out")"
 
 # A tenth of a millisecond shows; the other rows stay far below it. One try may meet a
 # busy machine, three will not.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* ck.c - ck_ring of Concurrency Kit for peers.cc, by value, 256 deep. */
+/* ck.c - ck_ring of Concurrency Kit for peers.cc, by value, 511 deep. */
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
 
 #include <ck_ring.h>
 
-#define SIZE 512u /* a ck_ring holds less than its size */
+#define SIZE 512u /* a power of two, of which a ck_ring holds one less: 255 would be fewer than ours */
 
 struct message {
 	uint64_t number;

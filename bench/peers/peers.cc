@@ -4,7 +4,7 @@
  *
  * A shared object of its own, built by build.sh, so that nothing else of this project
  * needs a C++ compiler or these libraries. Each ring carries messages of 256 bytes by
- * value, 256 deep, one ring a direction, in memory that both processes map at the same
+ * value, 256 deep (ck_ring: 511), one ring a direction, in memory that both processes map at the same
  * address. Loops are here, as they would be in a program that uses the library: no call
  * a message goes through a pointer.
  */
