@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "sr_tune_found.h"
 
@@ -161,54 +162,88 @@ void sr_tune_look_managed_irq(const struct sr_tune_host *h, struct sr_tune_findi
 		    suggest(h, list, sizeof list));
 }
 
-/* May this interrupt hit a loop? Then *@without is where it should go. */
-static bool irq_hits(const struct sr_tune_host *h, const char *number, struct sr_cpus *without)
+/* Does the kernel itself place it? Then isolcpus=managed_irq decides, an item of its own.
+ * Newer kernels say so: its file has no permission to write. */
+static bool irq_managed(const struct sr_tune_host *h, const char *path)
 {
-	char path[SR_TUNE_PATH_BYTES];
-	struct sr_cpus allowed;
-	struct sr_cpus effective;
+	char full[2 * SR_TUNE_PATH_BYTES];
+	struct stat st;
 
-	(void)snprintf(path, sizeof path, "/proc/irq/%.16s/smp_affinity_list", number);
-	if (sr_tune_list(h, path, &allowed) < 0 || !sr_cpus_overlap(&allowed, &h->loops))
-		return false;
-	(void)snprintf(path, sizeof path, "/proc/irq/%.16s/effective_affinity_list", number);
-	if (sr_tune_list(h, path, &effective) == 0 && sr_cpus_count(&effective) &&
-	    !sr_cpus_overlap(&effective, &h->loops))
-		return false;
-	*without = sr_cpus_minus(&allowed, &h->loops);
-	if (!sr_cpus_count(without))
-		*without = sr_cpus_minus(&h->online, &h->loops);
-	return true;
+	return sr_tune_path(h, path, full, sizeof full) == 0 && stat(full, &st) == 0 &&
+	       !(st.st_mode & S_IWUSR);
 }
 
-static unsigned int irqs_look(const struct sr_tune_host *h, DIR *dir, struct sr_tune_finding *f)
+struct irqs {
+	unsigned int may; /* allowed on a loop's CPU ... */
+	unsigned int now; /* ... and sent there at present */
+};
+
+/* Counts this interrupt, and wants it elsewhere where it may hit a loop: where the kernel
+ * sends it today it need not send it tomorrow, when a CPU goes off line or somebody writes. */
+static void irq_look(const struct sr_tune_host *h, const char *number, struct irqs *irqs,
+		     struct sr_tune_finding *f)
 {
+	char path[SR_TUNE_PATH_BYTES], list[SR_CPUS_TEXT_BYTES];
+	struct sr_cpus allowed, effective, without;
+	bool now = true;
+
+	(void)snprintf(path, sizeof path, "/proc/irq/%.16s/effective_affinity_list", number);
+	if (sr_tune_list(h, path, &effective) == 0 && sr_cpus_count(&effective))
+		now = sr_cpus_overlap(&effective, &h->loops);
+	(void)snprintf(path, sizeof path, "/proc/irq/%.16s/smp_affinity_list", number);
+	if (sr_tune_list(h, path, &allowed) < 0 || !sr_cpus_overlap(&allowed, &h->loops) ||
+	    (irq_managed(h, path) && !now))
+		return;
+	irqs->may++;
+	irqs->now += now;
+	without = sr_cpus_minus(&allowed, &h->loops);
+	if (!sr_cpus_count(&without))
+		without = sr_cpus_minus(&h->online, &h->loops);
+	if (sr_cpus_count(&without) && !irq_managed(h, path))
+		sr_tune_want(f, path, sr_cpus_to_list(&without, list, sizeof list));
+}
+
+/* Does somebody run who moves interrupts about? */
+static bool irqbalance_runs(const struct sr_tune_host *h)
+{
+	char full[2 * SR_TUNE_PATH_BYTES], path[SR_TUNE_PATH_BYTES], name[64];
+	DIR *dir = sr_tune_path(h, "/proc", full, sizeof full) == 0 ? opendir(full) : NULL;
 	const struct dirent *e;
-	unsigned int hits = 0;
+	bool found = false;
 
-	while ((e = readdir(dir)) != NULL) {
-		char path[SR_TUNE_PATH_BYTES];
-		char list[SR_CPUS_TEXT_BYTES];
-		struct sr_cpus without;
-
-		if (e->d_name[0] < '0' || e->d_name[0] > '9' || !irq_hits(h, e->d_name, &without))
-			continue;
-		hits++;
-		(void)snprintf(path, sizeof path, "/proc/irq/%.16s/smp_affinity_list", e->d_name);
-		if (sr_cpus_count(&without))
-			sr_tune_want(f, path, sr_cpus_to_list(&without, list, sizeof list));
+	while (dir && !found && (e = readdir(dir)) != NULL) {
+		(void)snprintf(path, sizeof path, "/proc/%.16s/comm", e->d_name);
+		found = e->d_name[0] >= '0' && e->d_name[0] <= '9' &&
+			sr_tune_text(h, path, name, sizeof name) == 0 && !strcmp(name, "irqbalance");
 	}
-	return hits;
+	if (dir)
+		(void)closedir(dir);
+	return found;
+}
+
+/* New interrupts go where this mask says. */
+static bool irqs_fresh(const struct sr_tune_host *h, struct sr_tune_finding *f)
+{
+	static const char standard[] = "/proc/irq/default_smp_affinity";
+	char mask[SR_CPUS_TEXT_BYTES];
+	struct sr_cpus set;
+
+	if (sr_tune_mask(h, standard, &set) < 0 || !sr_cpus_overlap(&set, &h->loops))
+		return false;
+	set = sr_cpus_minus(&set, &h->loops);
+	if (!sr_cpus_count(&set))
+		set = sr_cpus_minus(&h->online, &h->loops);
+	if (sr_cpus_count(&set))
+		sr_tune_want(f, standard, sr_cpus_to_mask(&set, mask, sizeof mask));
+	return true;
 }
 
 void sr_tune_look_irq_affinity(const struct sr_tune_host *h, struct sr_tune_finding *f)
 {
-	static const char standard[] = "/proc/irq/default_smp_affinity";
-	char full[2 * SR_TUNE_PATH_BYTES];
-	char mask[SR_CPUS_TEXT_BYTES];
-	struct sr_cpus set;
-	unsigned int hits;
-	bool fresh;
+	char full[2 * SR_TUNE_PATH_BYTES], list[SR_CPUS_TEXT_BYTES];
+	struct irqs irqs = { 0, 0 };
+	const struct dirent *e;
+	bool fresh, mover;
 	DIR *dir;
 
 	if (no_loops(h, f))
@@ -219,23 +254,26 @@ void sr_tune_look_irq_affinity(const struct sr_tune_host *h, struct sr_tune_find
 		sr_tune_fix(f, "look at it as root");
 		return;
 	}
-	hits = irqs_look(h, dir, f);
+	while ((e = readdir(dir)) != NULL)
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9')
+			irq_look(h, e->d_name, &irqs, f);
 	(void)closedir(dir);
-	fresh = sr_tune_mask(h, standard, &set) == 0 && sr_cpus_overlap(&set, &h->loops);
-	if (fresh) {
-		set = sr_cpus_minus(&set, &h->loops);
-		if (!sr_cpus_count(&set))
-			set = sr_cpus_minus(&h->online, &h->loops);
-		if (sr_cpus_count(&set))
-			sr_tune_want(f, standard, sr_cpus_to_mask(&set, mask, sizeof mask));
-	}
-	if (hits || fresh)
-		sr_tune_say(f, SR_TUNE_WARN, "%u interrupts may hit a loop%s", hits,
-			    fresh ? ", and each new one" : "");
-	else
+	fresh = irqs_fresh(h, f);
+	mover = irqbalance_runs(h);
+	if (!irqs.may && !fresh && !mover) {
 		sr_tune_say(f, SR_TUNE_OK, "no interrupt of a device may hit a loop");
-	if ((hits || fresh) && !f->setting_count)
-		sr_tune_fix(f, "leave a CPU to the interrupts");
+		return;
+	}
+	sr_tune_say(f, SR_TUNE_WARN, "%u interrupts may hit a loop, %u of them now%s%s", irqs.may,
+		    irqs.now, fresh ? ", and each new one" : "",
+		    mover ? "; irqbalance runs and moves them" : "");
+	if (mover)
+		sr_tune_fix(f, "systemctl disable --now irqbalance, or have it leave the loops alone: "
+			       "IRQBALANCE_BANNED_CPULIST=%.300s in /etc/default/irqbalance",
+			    sr_cpus_to_list(&h->loops, list, sizeof list));
+	else if (!f->setting_count)
+		sr_tune_fix(f, irqs.now ? "leave a CPU to the interrupts, and boot with "
+					  "isolcpus=managed_irq" : "leave a CPU to the interrupts");
 }
 
 void sr_tune_look_workqueues(const struct sr_tune_host *h, struct sr_tune_finding *f)

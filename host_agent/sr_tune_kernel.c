@@ -8,6 +8,7 @@
 #define HUGE "/sys/kernel/mm/hugepages/hugepages-2048kB/"
 #define CLOCK "/sys/devices/system/clocksource/clocksource0/"
 #define STAT_INTERVAL_S 10
+#define PROCESS_PAGES 2 /* regions of a process, at the defaults: one of a page each way */
 
 /* A setting that has one good value, and that a kernel may well lack. */
 static void one_value(const struct sr_tune_host *h, struct sr_tune_finding *f, const char *path,
@@ -62,9 +63,8 @@ void sr_tune_look_ksm(const struct sr_tune_host *h, struct sr_tune_finding *f)
 
 void sr_tune_look_huge_pages(const struct sr_tune_host *h, struct sr_tune_finding *f)
 {
+	long long total, available, promised = 0;
 	char want[32];
-	long long total;
-	long long available;
 
 	if (sr_tune_number(h, HUGE "nr_hugepages", &total) < 0 ||
 	    sr_tune_number(h, HUGE "free_hugepages", &available) < 0) {
@@ -72,14 +72,25 @@ void sr_tune_look_huge_pages(const struct sr_tune_host *h, struct sr_tune_findin
 		sr_tune_fix(f, "a kernel with CONFIG_HUGETLBFS");
 		return;
 	}
-	if (total >= (long long)h->huge_pages) {
-		sr_tune_say(f, SR_TUNE_OK, "%lld of 2 MiB, %lld of them free", total, available);
-		return;
+	/* Mapped by somebody, touched by nobody yet: free only in name. */
+	if (sr_tune_number(h, HUGE "resv_hugepages", &promised) < 0 || promised > available ||
+	    promised < 0)
+		promised = 0;
+	available -= promised;
+	if (total < (long long)h->huge_pages) {
+		sr_tune_say(f, SR_TUNE_WARN, "%lld of 2 MiB, and %u are wanted: regions fall back to "
+			    "4 KiB", total, h->huge_pages);
+		(void)snprintf(want, sizeof want, "%u", h->huge_pages);
+		sr_tune_want(f, HUGE "nr_hugepages", want);
+	} else if (h->huge_pages && available < PROCESS_PAGES) {
+		sr_tune_say(f, SR_TUNE_WARN, "%lld of 2 MiB, but %lld free: who holds the others (an "
+			    "enclave, regions) leaves the next process 4 KiB", total, available);
+		sr_tune_fix(f, "echo %lld > " HUGE "nr_hugepages, or --huge-pages N with the "
+			       "enclave's share in N", total + (long long)h->huge_pages);
+	} else {
+		sr_tune_say(f, SR_TUNE_OK, "%lld of 2 MiB, %lld of them free: regions for %lld more "
+			    "processes", total, available, available / PROCESS_PAGES);
 	}
-	sr_tune_say(f, SR_TUNE_WARN, "%lld of 2 MiB, and %u are wanted: regions fall back to 4 KiB",
-		    total, h->huge_pages);
-	(void)snprintf(want, sizeof want, "%u", h->huge_pages);
-	sr_tune_want(f, HUGE "nr_hugepages", want);
 }
 
 void sr_tune_look_numa_balancing(const struct sr_tune_host *h, struct sr_tune_finding *f)

@@ -329,7 +329,7 @@ Test(tune, the_same_machine_when_a_loop_is_named)
 {
 	unpack("vm-untuned", "1");
 	judged("isolcpus", SR_TUNE_WARN, "isolcpus=managed_irq,domain,1");
-	judged("irq-affinity", SR_TUNE_WARN, "interrupts may hit a loop, and each new one");
+	judged("irq-affinity", SR_TUNE_WARN, "interrupts may hit a loop, 10 of them now, and each new one");
 	judged("workqueues", SR_TUNE_WARN, "echo 1 > /sys/devices/virtual/workqueue/cpumask");
 	judged("watchdog", SR_TUNE_WARN, "echo 0 > /proc/sys/kernel/watchdog_cpumask");
 	judged("smt", SR_TUNE_OK, "as far as this kernel is told");
@@ -381,7 +381,7 @@ Test(tune, loops_where_they_should_not_be_on_a_tuned_host)
 	judged("isolcpus", SR_TUNE_WARN, "CPU 6 polls and is not isolated");
 	judged("nohz_full", SR_TUNE_WARN, "CPU 6 is interrupted");
 	judged("rcu_nocbs", SR_TUNE_WARN, "CPU 6 runs RCU");
-	judged("irq-affinity", SR_TUNE_WARN, "1 interrupts may hit a loop");
+	judged("irq-affinity", SR_TUNE_WARN, "5 interrupts may hit a loop, 1 of them now");
 	look_again("5");
 	judged("cores", SR_TUNE_FAIL, "CPU 5 is not online");
 	judged("enclave", SR_TUNE_FAIL, "belong to the enclaves");
@@ -395,7 +395,7 @@ Test(tune, everything_wrong_at_once)
 		{ "nohz_full", SR_TUNE_WARN, "boot with nohz_full=6-7" },
 		{ "rcu_nocbs", SR_TUNE_WARN, "boot with rcu_nocbs=6-7" },
 		{ "managed_irq", SR_TUNE_WARN, "isolcpus=managed_irq,domain,6-7" },
-		{ "irq-affinity", SR_TUNE_WARN, "3 interrupts may hit a loop, and each new one" },
+		{ "irq-affinity", SR_TUNE_WARN, "4 interrupts may hit a loop, 3 of them now, and each new one" },
 		{ "workqueues", SR_TUNE_WARN, "echo 3f >" },
 		{ "smt", SR_TUNE_WARN, "CPUs 6 and 7 are threads of one core" },
 		{ "cpu-quota", SR_TUNE_WARN, "150000 100000" },
@@ -456,6 +456,49 @@ Test(tune, a_kernel_that_shows_next_to_nothing)
 	look_again("3");
 	judged("irq-affinity", SR_TUNE_WARN, "cannot read /proc/irq");
 	judged("workqueues", SR_TUNE_OK, "does not let one place");
+}
+
+Test(tune, huge_pages_that_others_hold_are_not_ours)
+{
+#define POOL "/sys/kernel/mm/hugepages/hugepages-2048kB/"
+	unpack("tuned-16", "2-4");
+	judged("huge-pages", SR_TUNE_OK, "regions for 285 more");
+	put(POOL "free_hugepages", "0"); /* an enclave has them all */
+	judged("huge-pages", SR_TUNE_WARN, "576 of 2 MiB, but 0 free");
+	judged("huge-pages", SR_TUNE_WARN, "echo 640 >");
+	put(POOL "free_hugepages", "64");
+	judged("huge-pages", SR_TUNE_OK, "64 of them free");
+	put(POOL "resv_hugepages", "63"); /* mapped, and not touched yet */
+	judged("huge-pages", SR_TUNE_WARN, "but 1 free");
+	put(POOL "resv_hugepages", "62");
+	judged("huge-pages", SR_TUNE_OK, "2 of them free: regions for 1 more");
+	put(POOL "resv_hugepages", "99999");
+	judged("huge-pages", SR_TUNE_OK, "64 of them free");
+}
+
+Test(tune, interrupts_that_are_elsewhere_only_for_now_are_told)
+{
+	char full[400];
+
+	unpack("tuned-16", "2-4");
+	judged("irq-affinity", SR_TUNE_OK, "no interrupt");
+	put("/proc/irq/41/smp_affinity_list", "0-3");
+	put("/proc/irq/41/effective_affinity_list", "1");
+	judged("irq-affinity", SR_TUNE_WARN, "1 interrupts may hit a loop, 0 of them now");
+	judged("irq-affinity", SR_TUNE_WARN, "echo 0-1 > /proc/irq/41/smp_affinity_list");
+	/* One that the kernel places: it keeps off isolated CPUs, and cannot be moved. */
+	(void)snprintf(full, sizeof full, "%s/proc/irq/41/smp_affinity_list", root);
+	cr_assert_eq(chmod(full, 0444), 0);
+	judged("irq-affinity", SR_TUNE_OK, "no interrupt");
+	put("/proc/irq/41/effective_affinity_list", "2");
+	judged("irq-affinity", SR_TUNE_WARN, "1 interrupts may hit a loop, 1 of them now");
+	judged("irq-affinity", SR_TUNE_WARN, "isolcpus=managed_irq");
+	put("/proc/irq/41/effective_affinity_list", "1");
+	put("/proc/4711/comm", "irqbalance-ui");
+	judged("irq-affinity", SR_TUNE_OK, "no interrupt");
+	put("/proc/4711/comm", "irqbalance");
+	judged("irq-affinity", SR_TUNE_WARN, "irqbalance runs");
+	judged("irq-affinity", SR_TUNE_WARN, "IRQBALANCE_BANNED_CPULIST=2-4");
 }
 
 Test(tune, types_that_aws_excludes_are_known_and_others_are_not)
