@@ -35,8 +35,7 @@ fail()
 [ -n "${OPERATORS_NEEDED:-}" ] || fail "OPERATORS_NEEDED=K is missing: how many of them must sign"
 # The one that the tests in a guest use, out of Debian's archive and into a cache.
 if [ "${KERNEL:-}" = debian ]; then
-	package=$(awk '/linux-image-6.12/ { print $2 }' "$here/../tests/guest/packages.txt")
-	tree=$(cd "$here/.." && bash -c 'name=eif; . tests/guest/debian.sh; debian_unpack "$0"' "$package") ||
+	tree=$(cd "$here/.." && bash -c 'name=eif; . tests/guest/debian.sh; debian_unpack "$(debian_kernel bookworm-backports)"') ||
 		fail "$tree"
 	KERNEL=$(echo "$tree"/boot/vmlinuz-*)
 	MODULES=$(echo "$tree"/lib/modules/*)

@@ -11,25 +11,26 @@ name=${1:-qemu}
 cd "$(dirname "$0")/../.." || exit 1
 . tests/guest/debian.sh
 
-read -r _ version _ <<<"$(debian_pin source:qemu)"
-root=$cache/qemu-${version#*:}
-program=$root/qemu-system-x86_64
-if [ -x "$program" ]; then
-	echo "$program"
-	exit 0
-fi
+begin=$SECONDS
+built() { # of a version: prints the program, if it is there
+	root=$cache/qemu-${1#*:}
+	program=$root/qemu-system-x86_64
+	[ -x "$program" ] && echo "$program"
+}
+built "$(debian_pinned source:qemu)" && exit
+debian_fetch source:qemu
+built "$version" && exit
 
 PACKAGES="dpkg-dev libcbor-dev libfdt-dev libglib2.0-dev libgnutls28-dev libpcre2-dev ninja-build \
 	pkg-config python3-venv zlib1g-dev" tests/packages.sh >&2 ||
 	leave "QEMU's build needs packages that cannot be installed"
 meson=$(debian_unpack meson) || { echo "$meson"; exit 77; }
-debian_fetch source:qemu
 log=$root/build.log
 echo "building QEMU's nitro-enclave machine, once; $log tells how far it is" >&2
 rm -rf "$root"
 mkdir -p "$root"
 {
-	dpkg-source --no-check -x "$(debian_file source:qemu)" "$root/source" &&
+	dpkg-source -x "$file" "$root/source" &&
 		cat >"$root/source/configs/devices/x86_64-softmmu/nitro.mak" <<-END &&
 			CONFIG_MICROVM=y
 			CONFIG_NITRO_ENCLAVE=y
@@ -50,4 +51,5 @@ if [ ! -x "$program.new" ]; then
 fi
 rm -rf "$root/source" "$root/build"
 mv "$program.new" "$program"
+echo "# QEMU was fetched and built in $((SECONDS - begin)) s" >&2
 echo "$program"

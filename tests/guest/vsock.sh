@@ -31,10 +31,8 @@ command -v dpkg-deb >/dev/null || leave "this is no Debian: its kernel comes as 
 command -v $qemu >/dev/null || PACKAGES=qemu-system-x86 tests/packages.sh ||
 	leave "QEMU is not installed, and cannot be"
 
-mkdir -p "$cache"
-image=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }')
-kernel=$(newest "${image:-linux-image-cloud-amd64}") && busybox=$(newest busybox-static) ||
-	leave "apt has no kernel or no busybox; \`apt-get update\`? what it said is in $cache/apt.log"
+kernel=$(debian_unpack "$(debian_kernel bookworm)") || { echo "$kernel"; exit 77; }
+busybox=$(debian_unpack busybox-static) || { echo "$busybox"; exit 77; }
 
 work=$build/guest
 root=$work/root
