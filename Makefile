@@ -187,12 +187,21 @@ $(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
 $(FUZZ): $(B)/tests/%: $(B)/tests/%.o $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer) -o $@ $^ $(L_all)
+# The commit is in one object, and the file that it comes from is written only when it changes.
+$(B)/commit: FORCE
+	@mkdir -p $(@D)
+	$(Q)c=$$([ -e .git ] && git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown); \
+		[ "$$(cat $@ 2>/dev/null)" = "$$c" ] || echo "$$c" >$@
+FORCE:
+O_machine := $(B)/bench/sr_machine.o
+$(O_machine): $(B)/commit
+$(O_machine): CPPFLAGS += -DSR_COMMIT='"$(shell cat $(B)/commit)"'
 $(B)/bench/bench_load: $(O_load)
-$(BENCH): $(B)/bench/%: $(B)/bench/%.o $(O_all)
+$(BENCH): $(B)/bench/%: $(B)/bench/%.o $(O_machine) $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
 
-$(B)/bench/exp01: $(call objects,bench,exp01 $(EXP)) $(O_all)
+$(B)/bench/exp01: $(call objects,bench,exp01 $(EXP)) $(O_machine) $(O_all)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lz $(L_all)
 

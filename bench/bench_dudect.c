@@ -385,22 +385,24 @@ static void print_target(const struct target *t, double worst, uint32_t which, b
 
 static void print_head(const char *name)
 {
-	struct sr_bench_machine m;
+	struct sr_machine m;
 
-	sr_bench_machine_get(&m);
+	sr_machine_get(&m);
 	if (run.json) {
 		(void)printf("{");
 		sr_bench_json_text("program", name);
 		sr_bench_json_text("version", SR_VERSION);
 		sr_bench_json_text("cpu", m.cpu);
 		sr_bench_json_text("libsecp256k1", m.secp256k1);
-		(void)printf("\"targets\":{");
+		sr_machine_json(stdout, &m);
+		(void)printf(",\"targets\":{");
 		return;
 	}
 	(void)printf("%s %s: Welch's t, a fixed secret against random ones; %u samples each\n"
 		     "%s; libsecp256k1 %s; clock: %s\n", name, SR_VERSION, run.samples, m.cpu,
 		     m.secp256k1, run.ticks.counter ? "the time-stamp counter, fenced" :
 		     "CLOCK_MONOTONIC");
+	sr_machine_print(stdout, &m);
 }
 
 /* Returns the exit code: 1 when the leak of the control was not found. */

@@ -239,11 +239,15 @@ static void report(void)
 {
 	static const char *const names[KINDS] = { "quiet", "flood" };
 	static const uint32_t shares[] = { 50000, 99000, 99900 };
+	struct sr_machine machine;
 	double at[KINDS][3];
 
+	sr_machine_get(&machine);
 	(void)printf("bench_flood %s: sealed, presigned, one order in flight; %ld CPUs, %u + %u windows "
 		     "of %u ms\n", SR_VERSION, sysconf(_SC_NPROCESSORS_ONLN), run.windows,
 		     run.windows, (unsigned int)(WINDOW_NS / SR_NS_PER_MS));
+	(void)printf("%s; Linux %s; load at the end %.1f\n", machine.cpu, machine.kernel, machine.load);
+	sr_machine_print(stdout, &machine);
 	for (int kind = 0; kind < KINDS; kind++) {
 		for (int i = 0; i < 3; i++)
 			at[kind][i] =

@@ -253,10 +253,12 @@ static const struct {
 /* Each side's library with its version: a quotient without them says nothing. */
 static uint32_t make_ratios(struct sr_bench_ratio *out, const struct sr_bench_row *r)
 {
-	char versions[LIBRARIES][32] = { "" }, curve[16];
+	char versions[LIBRARIES][32] = { "" };
+	struct sr_machine machine;
 
-	sr_bench_version(curve, sizeof curve, "libsecp256k1");
-	(void)snprintf(versions[CURVE], sizeof versions[CURVE], "libsecp256k1 %s", curve);
+	sr_machine_get(&machine);
+	(void)snprintf(versions[CURVE], sizeof versions[CURVE], "libsecp256k1 %.15s",
+		       machine.secp256k1);
 	(void)snprintf(versions[OPENSSL], sizeof versions[OPENSSL], "OpenSSL %s",
 		       OpenSSL_version(OPENSSL_VERSION_STRING));
 	(void)snprintf(versions[K256], sizeof versions[K256], "k256 %s", run.k256_version);

@@ -96,7 +96,7 @@ head_of()
 	cat <<-END
 	set terminal svg size 1000,600 dynamic font "sans-serif,14" background rgb "white"
 	set output "$out/$1.svg"
-	set title "$2\n$machine; $count samples a row, the clock's own cost included; $(date -u +%Y-%m-%d)" noenhanced
+	set title "$2\n$machine\n$count samples a row, the clock's own cost included" noenhanced
 	set key noenhanced reverse Left samplen 1.5
 	set border 3
 	set tics nomirror out

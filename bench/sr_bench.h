@@ -10,8 +10,8 @@
  * of the rounds' own quotients, and is refused unless both of its sides were
  * measured in this run, between this process and its own descendants.
  *
- * A header of static functions, so that each benchmark is one object. Two CPUs are
- * needed: this process is pinned to the first, its peer to the second.
+ * A header of static functions, so that each benchmark is one object, but for what it
+ * says of its machine (sr_machine.h). Two CPUs are needed: this process is pinned to the first, its peer to the second.
  */
 #ifndef SR_BENCH_H
 #define SR_BENCH_H
@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
@@ -30,6 +29,7 @@
 #include "sr_base.h"
 #include "sr_clock.h"
 #include "sr_config.h"
+#include "sr_machine.h"
 #include "sr_reason.h"
 #include "sr_version.h"
 
@@ -529,65 +529,6 @@ static inline const char *sr_bench_verdict(const struct sr_bench_ratio *r, doubl
 	return sr_bench_within(r, value, r->goal) ? "goal met" : "gate met";
 }
 
-/* ---- what it ran on ---- */
-
-static inline void sr_bench_cpu_model(char *text, size_t room)
-{
-	FILE *f = fopen("/proc/cpuinfo", "re");
-	char line[256];
-
-	(void)snprintf(text, room, "unknown CPU");
-	while (f && fgets(line, sizeof line, f)) {
-		char *colon = strchr(line, ':');
-
-		line[strcspn(line, "\n")] = '\0';
-		if (colon && (!strncmp(line, "model name", 10) || !strncmp(line, "CPU part", 8))) {
-			(void)snprintf(text, room, "%s", colon + 2);
-			break;
-		}
-	}
-	if (f)
-		(void)fclose(f);
-}
-
-/* Version of a library by its pkg-config file, which building needs as well: some
- * of ours cannot tell at run time. */
-static inline void sr_bench_version(char *text, size_t room, const char *library)
-{
-	char command[128];
-	FILE *p;
-
-	(void)snprintf(text, room, "unknown");
-	(void)snprintf(command, sizeof command, "pkg-config --modversion %s 2>/dev/null", library);
-	p = popen(command, "re");
-	if (!p)
-		return;
-	if (fgets(text, (int)room, p))
-		text[strcspn(text, "\n")] = '\0';
-	(void)pclose(p);
-}
-
-struct sr_bench_machine {
-	char cpu[128];
-	char kernel[80];
-	char secp256k1[32];
-	char liburing[32];
-	double load;
-};
-
-/* Not while a row is measured: it starts processes. */
-static inline void sr_bench_machine_get(struct sr_bench_machine *m)
-{
-	struct utsname u;
-
-	sr_bench_cpu_model(m->cpu, sizeof m->cpu);
-	(void)snprintf(m->kernel, sizeof m->kernel, "%s", uname(&u) == 0 ? u.release : "unknown");
-	sr_bench_version(m->secp256k1, sizeof m->secp256k1, "libsecp256k1");
-	sr_bench_version(m->liburing, sizeof m->liburing, "liburing");
-	if (getloadavg(&m->load, 1) != 1)
-		m->load = 0;
-}
-
 /* ---- output ---- */
 
 static inline void sr_bench_print_row(const struct sr_bench_row *row)
@@ -625,15 +566,16 @@ static inline void sr_bench_print_ratio(const struct sr_bench_ratio *r)
 }
 
 /* sr_bench_print_machine - the head of a run. @pinned: what to say behind the CPUs. */
-static inline void sr_bench_print_machine(const struct sr_bench_machine *m, const char *pinned)
+static inline void sr_bench_print_machine(const struct sr_machine *m, const char *pinned)
 {
 	(void)printf("%s, %ld CPUs%s; Linux %s; load average %.1f\n", m->cpu,
 		     sysconf(_SC_NPROCESSORS_ONLN), pinned, m->kernel, m->load);
 	(void)printf("%s; libsecp256k1 %s; liburing %s\n", OpenSSL_version(OPENSSL_VERSION),
 		     m->secp256k1, m->liburing);
+	sr_machine_print(stdout, m);
 }
 
-static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr_bench_machine *m,
+static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr_machine *m,
 				       const struct sr_bench_ratio *ratios, uint32_t ratio_count)
 {
 	char pinned[64];
@@ -671,7 +613,7 @@ static inline void sr_bench_json_text(const char *key, const char *text)
 }
 
 /* sr_bench_json_machine - the head again, members of an object that is open. */
-static inline void sr_bench_json_machine(const struct sr_bench_machine *m)
+static inline void sr_bench_json_machine(const struct sr_machine *m)
 {
 	sr_bench_json_text("version", SR_VERSION);
 	sr_bench_json_text("cpu", m->cpu);
@@ -679,6 +621,8 @@ static inline void sr_bench_json_machine(const struct sr_bench_machine *m)
 	sr_bench_json_text("openssl", OpenSSL_version(OPENSSL_VERSION));
 	sr_bench_json_text("libsecp256k1", m->secp256k1);
 	sr_bench_json_text("liburing", m->liburing);
+	sr_machine_json(stdout, m);
+	(void)putchar(',');
 }
 
 static inline void sr_bench_json_ratios(const struct sr_bench_ratio *ratios, uint32_t count)
@@ -702,7 +646,7 @@ static inline void sr_bench_json_ratios(const struct sr_bench_ratio *ratios, uin
 	(void)printf("}");
 }
 
-static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr_bench_machine *m,
+static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr_machine *m,
 				       const struct sr_bench_ratio *ratios, uint32_t ratio_count)
 {
 	bool first = true;
@@ -745,11 +689,11 @@ static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr
 static inline int sr_bench_end(const struct sr_bench *b, const struct sr_bench_ratio *ratios,
 			       uint32_t ratio_count)
 {
-	struct sr_bench_machine machine;
+	struct sr_machine machine;
 	int missed = 0;
 
 	(void)signal(SIGCHLD, SIG_DFL); /* pkg-config is started; the peer is not needed */
-	sr_bench_machine_get(&machine);
+	sr_machine_get(&machine);
 	if (b->json)
 		sr_bench_print_json(b, &machine, ratios, ratio_count);
 	else

@@ -23,33 +23,13 @@ static const struct {
 
 /* ---- the machine ---- */
 
-static void first_line(char *text, size_t room, const char *command)
-{
-	FILE *p = popen(command, "re");
-
-	(void)snprintf(text, room, "unknown");
-	if (p && fgets(text, (int)room, p))
-		text[strcspn(text, "\n")] = '\0';
-	if (p)
-		(void)pclose(p);
-}
-
 void sr_exp_about_fill(struct sr_exp_about *about)
 {
-	struct sr_bench_machine machine;
-	time_t now = time(NULL);
-	struct tm utc;
+	const struct sr_machine *m = &about->machine;
 
-	sr_bench_machine_get(&machine);
-	(void)gmtime_r(&now, &utc);
-	(void)strftime(about->date, sizeof about->date, "%Y-%m-%d %H:%M UTC", &utc);
-	first_line(about->commit, sizeof about->commit,
-		   "git describe --always --dirty --abbrev=12 2>/dev/null");
-	(void)snprintf(about->cpu, sizeof about->cpu, "%s", machine.cpu);
-	(void)snprintf(about->kernel, sizeof about->kernel, "%s", machine.kernel);
+	sr_machine_get(&about->machine);
 	(void)snprintf(about->libraries, sizeof about->libraries, "libsecp256k1 %s, %s, liburing %s",
-		       machine.secp256k1, OpenSSL_version(OPENSSL_VERSION), machine.liburing);
-	about->load = machine.load;
+		       m->secp256k1, OpenSSL_version(OPENSSL_VERSION), m->liburing);
 }
 
 static void json_string(FILE *out, const char *key, const char *text)
@@ -71,35 +51,15 @@ static void json_file(FILE *out, const char *key, const char *path)
 	json_string(out, key, f ? line : "unknown");
 }
 
-static void json_mitigations(FILE *out)
-{
-	static const char *const known[] = {
-		"meltdown", "spectre_v1", "spectre_v2", "spec_store_bypass", "l1tf", "mds",
-		"tsx_async_abort", "itlb_multihit", "srbds", "mmio_stale_data", "retbleed",
-		"spec_rstack_overflow", "gather_data_sampling", "reg_file_data_sampling", "tsa",
-		"indirect_target_selection", "vmscape",
-	};
-	char path[128];
-
-	(void)fprintf(out, "\"mitigations\":{");
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-		(void)snprintf(path, sizeof path, "/sys/devices/system/cpu/vulnerabilities/%s",
-			       known[i]);
-		(void)fputs(i ? "," : "", out);
-		json_file(out, known[i], path);
-	}
-	(void)fputs("}", out);
-}
-
 static void json_machine(FILE *out, const struct sr_exp_about *a)
 {
 	(void)fprintf(out, "\"machine\":{");
-	json_string(out, "cpu", a->cpu);
+	json_string(out, "cpu", a->machine.cpu);
 	(void)fprintf(out, ",\"cpus_online\":%ld,\"cpus\":{\"client\":%d,\"agent\":%d,"
 			   "\"signer\":", sysconf(_SC_NPROCESSORS_ONLN), a->cpus[0], a->cpus[1]);
 	(void)(a->cpus[2] < 0 ? fputs("null", out) : fprintf(out, "%d", a->cpus[2]));
-	(void)fprintf(out, "},\"load\":%.2f,", a->load);
-	json_string(out, "kernel", a->kernel);
+	(void)fprintf(out, "},\"load\":%.2f,", a->machine.load);
+	json_string(out, "kernel", a->machine.kernel);
 	(void)fputs(",", out);
 	json_file(out, "command_line", "/proc/cmdline");
 	(void)fputs(",", out);
@@ -113,8 +73,6 @@ static void json_machine(FILE *out, const struct sr_exp_about *a)
 	json_string(out, "libraries", a->libraries);
 	(void)fputs(",", out);
 	json_string(out, "compiler", __VERSION__);
-	(void)fputs(",", out);
-	json_mitigations(out);
 	(void)fprintf(out, ",\"tune\":%s}", a->tune ? a->tune : "null");
 }
 
@@ -174,9 +132,7 @@ static void json_row(FILE *out, struct sr_exp_row *row)
 void sr_exp_json(FILE *out, const struct sr_exp_about *a, struct sr_exp_row *rows, uint32_t count)
 {
 	(void)fprintf(out, "{\"program\":\"exp01\",\"version\":\"%s\",", SR_VERSION);
-	json_string(out, "date", a->date);
-	(void)fputs(",", out);
-	json_string(out, "commit", a->commit);
+	sr_machine_json(out, &a->machine);
 	(void)fputs(",", out);
 	json_string(out, "where", a->where);
 	(void)fputs(",", out);
@@ -247,10 +203,10 @@ void sr_exp_print(FILE *out, const struct sr_exp_about *a, struct sr_exp_row *ro
 
 	if (a->cpus[2] >= 0)
 		(void)snprintf(signer, sizeof signer, "%d", a->cpus[2]);
-	(void)fprintf(out, "exp01 %s, %s, commit %s\n%s%s\n%s, CPUs %d, %d, %s; Linux %s; load %.1f\n%s\n",
-		      SR_VERSION, a->date, a->commit, a->where,
-		      a->enclave ? "" : ": NO ENCLAVE", a->cpu, a->cpus[0], a->cpus[1], signer,
-		      a->kernel, a->load, a->libraries);
+	(void)fprintf(out, "exp01 %s: %s%s\n%s, CPUs %d, %d, %s; Linux %s; load %.1f\n%s\n",
+		      SR_VERSION, a->where, a->enclave ? "" : ": NO ENCLAVE", a->machine.cpu, a->cpus[0],
+		      a->cpus[1], signer, a->machine.kernel, a->machine.load, a->libraries);
+	sr_machine_print(out, &a->machine);
 	if (count)
 		(void)fprintf(out, "stamps: %s, %s clock%s; one costs %.1f ns, an event of the agent "
 				   "%.1f ns, all of an order's %.0f ns\n",
@@ -390,8 +346,8 @@ static int write_facts(const char *folder, const struct sr_exp_about *a,
 	if (ret)
 		return ret;
 	(void)fprintf(f, "machine\t%s, %ld CPUs, Linux %s\ndate\t%s\ncommit\t%s\nwhere\t%s\n"
-			 "enclave\t%d\n", a->cpu, sysconf(_SC_NPROCESSORS_ONLN), a->kernel, a->date,
-		      a->commit, a->where, a->enclave);
+			 "enclave\t%d\n", a->machine.cpu, sysconf(_SC_NPROCESSORS_ONLN),
+		      a->machine.kernel, a->machine.date, a->machine.commit, a->where, a->enclave);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sr_exp_plan *plan = &rows[i].plan;
 

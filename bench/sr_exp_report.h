@@ -10,6 +10,7 @@
 #define SR_EXP_REPORT_H
 
 #include "sr_exp.h"
+#include "sr_machine.h"
 #include "sr_reason.h"
 
 /* What a run was. Texts are borrowed. */
@@ -17,14 +18,10 @@ struct sr_exp_about {
 	const char *where;     /* how the signer is reached, in words */
 	const char *transport; /* as the agent calls it */
 	bool enclave;          /* the trust file names AWS's root */
-	char date[32];
-	char commit[64];
-	char cpu[128];
-	char kernel[80];
+	struct sr_machine machine;
 	char libraries[192];
 	char *tune;         /* `sigring-tune check --json`, or NULL */
 	int cpus[3];        /* of client, agent, signer; -1: not known */
-	double load;
 	double stamp_ns;    /* a reading of the counter */
 	double event_ns;    /* an event of the agent's trace, reading included */
 };

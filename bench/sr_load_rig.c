@@ -304,9 +304,9 @@ void sr_load_rig_watch(struct sr_load_watch *w, const pid_t *clients, uint32_t c
 
 void sr_load_rig_machine(bool json)
 {
-	struct sr_bench_machine machine;
+	struct sr_machine machine;
 
-	sr_bench_machine_get(&machine);
+	sr_machine_get(&machine);
 	if (json)
 		sr_bench_json_machine(&machine);
 	else

@@ -64,7 +64,7 @@ static inline struct sr_sign_figures sr_sign_figures_of(struct sr_histogram *h)
 /*
  * sr_sign_samples_write - every sample in nanoseconds, for gnuplot and the like.
  *
- * Text: a line that begins with `#` and says on what it ran; a line with the rows'
+ * Text: a line that begins with `#` and says on what it ran, of which commit, and when; a line with the rows'
  * keys; then a line a sample, in the order measured, a column a row, one space between. `-`
  * stands where a row has no such sample (a refill makes many presignatures at once).
  *
@@ -74,15 +74,16 @@ static inline int sr_sign_samples_write(const char *path, const struct sr_bench 
 					const struct sr_histogram *samples, struct sr_reason *why)
 {
 	FILE *f = fopen(path, "we");
-	struct sr_bench_machine m;
+	struct sr_machine m;
 	size_t lines = 0;
 	int bad;
 
 	if (!f)
 		return sr_reason_set(why, -errno, "cannot write %.200s: %s", path, strerror(errno));
-	sr_bench_machine_get(&m);
-	(void)fprintf(f, "# %s %s; %s; OpenSSL %s, libsecp256k1 %s\n", b->name, SR_VERSION, m.cpu,
-		      OpenSSL_version(OPENSSL_VERSION_STRING), m.secp256k1);
+	sr_machine_get(&m);
+	(void)fprintf(f, "# %s %s; %s; OpenSSL %s, libsecp256k1 %s; commit %s; %s\n", b->name,
+		      SR_VERSION, m.cpu, OpenSSL_version(OPENSSL_VERSION_STRING), m.secp256k1,
+		      m.commit, m.date);
 	for (uint32_t at = 0; at < b->row_count; at++) {
 		(void)fprintf(f, "%s%s", at ? " " : "", b->rows[at].key);
 		lines = samples[at].count > lines ? samples[at].count : lines;

@@ -14,6 +14,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 B=${1:-build}
+here=$PWD
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -114,6 +115,15 @@ code=$?
 check "bench_load exits 0 when all are" "$([ $code -eq 0 ] && grep -q '"unanswered":0' "$work/load" ||
 	{ echo "exit code $code"; cat "$work/load" "$work/err"; })"
 
+# ---- which build it was: not what lies in the folder by now ----
+
+(cd / && timeout 300 "$here/$B/bench/bench_scale" --rounds 1 --keep-disturbed) >"$work/out" 2>"$work/err"
+for file in out load; do
+	check "the commit of the build is in the head, $file" "$(grep -qE \
+		"^commit $(cat "$B/commit"), [0-9-]+ [0-9:]+ UTC; mitigated:|\"commit\":\"$(cat "$B/commit")\",\"date\"" \
+		"$work/$file" || cat "$work/$file" "$work/err")"
+done
+
 # ---- bench_sign: its samples are what it prints, and what the figures are drawn from ----
 
 # json FILE: nothing when it is one JSON document; its problem otherwise.
@@ -170,6 +180,9 @@ if command -v gnuplot >/dev/null; then
 		for f in figure1 figure1_fine figure2; do
 			grep -q '</svg>' "$work/figures/$f.svg" 2>/dev/null || echo "no $f.svg"
 		done; grep -v '\.svg$' "$work/out")"
+	check "sign_figures.sh says when, where and of which commit" "$(sed -n '1s/^# [^;]*; //p' "$work/samples" >"$work/head"
+		grep -qE '; commit [^;]+; [0-9-]+ [0-9:]+ UTC$' "$work/head" || cat "$work/head"
+		grep -qF "$(cat "$work/head")" "$work/figures/figure1.svg" || echo "figure1.svg does not say: $(cat "$work/head")")"
 else
 	echo "skip sign_figures.sh: gnuplot is not installed"
 fi
