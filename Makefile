@@ -110,7 +110,7 @@ MP      := $(call tests_of,mp)
 STRESS  := $(call tests_of,stress)
 CT      := $(call tests_of,ct)
 FUZZ    := $(call tests_of,fuzz)
-EXP     := sr_exp sr_exp_report sr_exp_rig sr_exp_run sr_exp_selftest sr_exp_trace # of bench/exp01
+EXP     := $(call glob,bench,sr_exp*) # of bench/exp01
 BENCH   := $(sort $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/bench_*.c)))
 
 .PHONY: all

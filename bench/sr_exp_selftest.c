@@ -19,27 +19,12 @@ static int fail(struct sr_reason *why, const char *what)
 
 /* ---- percentiles ---- */
 
-/* Nearest rank by its definition: the smallest that so many do not exceed. */
-static uint64_t rank_by_count(const uint64_t *values, uint32_t count, uint32_t share)
-{
-	uint64_t best = UINT64_MAX;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t below = 0;
-
-		for (uint32_t k = 0; k < count; k++)
-			below += values[k] <= values[i];
-		if (below * 100000 >= (uint64_t)share * count && values[i] < best)
-			best = values[i];
-	}
-	return best;
-}
-
 static int test_percentiles(struct sr_reason *why)
 {
 	static const uint32_t shares[] = { 0, 1, 25000, 50000, 90000, 99000, 99900, 99990, 100000 };
 	static const uint32_t counts[] = { 1, 2, 3, 10, 99, 100, 101, 1000 };
-	uint64_t values[1000], x = 88172645463325252u;
+	double values[1000];
+	uint64_t x = 88172645463325252u;
 
 	for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
 		struct sr_histogram h;
@@ -48,12 +33,12 @@ static int test_percentiles(struct sr_reason *why)
 			return fail(why, "no memory");
 		for (uint32_t i = 0; i < counts[c]; i++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-			values[i] = x % 50; /* many equal ones */
-			(void)!sr_histogram_add(&h, values[i]);
+			values[i] = (double)(x % 50); /* many equal ones */
+			(void)!sr_histogram_add(&h, x % 50);
 		}
 		for (size_t s = 0; s < sizeof shares / sizeof shares[0]; s++)
-			if (sr_histogram_percentile(&h, shares[s]) !=
-			    rank_by_count(values, counts[c], shares[s])) {
+			if ((double)sr_histogram_percentile(&h, shares[s]) !=
+			    sr_bench_rank_oracle(values, counts[c], shares[s])) {
 				sr_histogram_delete(&h);
 				return fail(why, "a percentile differs from its definition");
 			}
@@ -255,14 +240,35 @@ static int test_delayed(struct sr_exp_row *row, struct sr_reason *why)
 	return fail(why, "a delay before each poll is not in the last stage alone, in no order");
 }
 
-int sr_exp_test_rows(struct sr_exp_row *rows, uint32_t count, struct sr_reason *why)
+static int test_rows(struct sr_exp_lab *lab, struct sr_reason *why)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < count && ret == 0; i++) {
-		ret = test_row(&rows[i], why);
-		if (ret == 0 && !strcmp(rows[i].plan.key, "delayed"))
-			ret = test_delayed(&rows[i], why);
+	for (uint32_t i = 0; i < lab->row_count && ret == 0; i++) {
+		ret = test_row(&lab->rows[i], why);
+		if (ret == 0 && !strcmp(lab->rows[i].plan.key, "delayed"))
+			ret = test_delayed(&lab->rows[i], why);
 	}
 	return ret;
+}
+
+int sr_exp_test_run(struct sr_exp_lab *lab, struct sr_reason *why)
+{
+	int ret;
+
+	lab->samples = 2048;
+	lab->segment = 512;
+	ret = sr_exp_begin(lab, &sr_exp_steady_pool, true, why);
+	if (ret == 0)
+		ret = sr_exp_run_paced(lab, "paced", 1, 2000, 1024, why);
+	if (ret == 0)
+		ret = sr_exp_run_paced(lab, "rate_16", 16, 2000, 512, why);
+	if (ret == 0)
+		ret = sr_exp_run_typed(lab, why);
+	if (ret == 0)
+		ret = sr_exp_run_flat(lab, "flat_64", 64, SR_EXP_SCALE / 16, true, true, why);
+	lab->engine.poll_delay_ns = SR_EXP_TEST_DELAY_NS;
+	if (ret == 0)
+		ret = sr_exp_run_paced(lab, "delayed", 1, 100, 64, why);
+	return ret ? ret : test_rows(lab, why);
 }

@@ -5,8 +5,7 @@
 #ifndef SR_EXP_SELFTEST_H
 #define SR_EXP_SELFTEST_H
 
-#include "sr_exp.h"
-#include "sr_reason.h"
+#include "sr_exp_rows.h"
 
 #define SR_EXP_TEST_DELAY_NS (2u * SR_NS_PER_MS)
 
@@ -23,14 +22,14 @@ SR_BEGIN_DECLS
 SR_WARN_UNUSED int sr_exp_test_arithmetic(struct sr_reason *why);
 
 /*
- * sr_exp_test_rows - on a real run: every order was joined, its stages add up, and the
- * row "delayed", where the client waits SR_EXP_TEST_DELAY_NS before each poll, has orders
- * that show that in their last stage and in no other.
+ * sr_exp_test_run - a short run of everything: every order was joined, its stages add up,
+ * and the row "delayed", where the client waits SR_EXP_TEST_DELAY_NS before each poll, has
+ * orders that show that in their last stage and in no other.
  *
- * Returns 0 or -EBADMSG with a reason.
+ * @lab: as for a run; its samples and segment are changed.
+ * Returns 0, -EBADMSG or -errno with a reason.
  */
-SR_WARN_UNUSED int sr_exp_test_rows(struct sr_exp_row *rows, uint32_t count,
-				    struct sr_reason *why);
+SR_WARN_UNUSED int sr_exp_test_run(struct sr_exp_lab *lab, struct sr_reason *why);
 
 SR_END_DECLS
 

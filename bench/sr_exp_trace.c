@@ -232,14 +232,6 @@ void sr_exp_traces_close(struct sr_exp_traces *t)
 	memset(t, 0, sizeof *t);
 }
 
-int sr_exp_traces_skip(struct sr_exp_traces *t, struct sr_reason *why)
-{
-	struct sr_command_traced traced;
-	int ret = skip_agent(t, why);
-
-	return ret ? ret : skip_signer(t, &traced, why);
-}
-
 int sr_exp_traces_join(struct sr_exp_traces *t, struct sr_exp_order *orders, uint32_t count,
 		       uint64_t first, struct sr_reason *why)
 {

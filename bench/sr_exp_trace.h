@@ -40,9 +40,6 @@ SR_WARN_UNUSED int sr_exp_traces_open(struct sr_exp_traces *traces, const char *
 				      struct sr_reason *why);
 void sr_exp_traces_close(struct sr_exp_traces *traces); /* a zeroed one is legal */
 
-/* sr_exp_traces_skip - what is there by now is none of ours. */
-SR_WARN_UNUSED int sr_exp_traces_skip(struct sr_exp_traces *traces, struct sr_reason *why);
-
 /*
  * sr_exp_traces_join - read what came since, and give it to the orders.
  *
