@@ -55,12 +55,12 @@ static bool whole(const struct sr_exp_order *o)
 	return all;
 }
 
-static void stay_outside(struct sr_exp_stay *stay, const struct sr_exp_order *o,
-			 const struct sr_counter *host)
+void sr_exp_stay_outside(struct sr_exp_stay *stay, const struct sr_exp_order *o,
+			 const struct sr_exp_clocks *clocks)
 {
 	memset(stay, 0, sizeof *stay);
-	stay->late = passed(host, o->intended, o->submit);
-	stay->round_trip = passed(host, o->submit, o->popped);
+	stay->late = passed(&clocks->host, o->intended, o->submit);
+	stay->round_trip = passed(&clocks->host, o->submit, o->popped);
 }
 
 int sr_exp_stay(struct sr_exp_stay *stay, const struct sr_exp_order *o,
@@ -71,7 +71,7 @@ int sr_exp_stay(struct sr_exp_stay *stay, const struct sr_exp_order *o,
 
 	if (!whole(o))
 		return -ENODATA;
-	stay_outside(stay, o, host);
+	sr_exp_stay_outside(stay, o, clocks);
 	stage[SR_EXP_SUBMIT] = passed(host, o->submit, o->picked);
 	stage[SR_EXP_AGENT] = passed(host, o->picked, o->written);
 	for (uint32_t m = SR_TRACE_BEGUN; m < SR_TRACE_MOMENTS; m++)
@@ -120,10 +120,8 @@ static void add(struct sr_exp_row *row, struct sr_histogram *h, int64_t ns)
 	(void)!sr_histogram_add(h, ns < 0 ? 0 : (uint64_t)ns);
 }
 
-static void add_order(struct sr_exp_row *row, const struct sr_exp_stay *stay)
+static void add_stages(struct sr_exp_row *row, const struct sr_exp_stay *stay)
 {
-	add(row, &row->round_trip, stay->round_trip);
-	add(row, &row->scheduled, stay->late + stay->round_trip);
 	for (uint32_t i = 0; i < SR_EXP_STAGES; i++)
 		if (row->plan.traced && sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)i))
 			add(row, &row->stages[i], stay->stage[i]);
@@ -146,14 +144,18 @@ int sr_exp_row_sum(struct sr_exp_row *row)
 	int ret = make_room(row);
 
 	for (uint64_t i = 0; i < row->plan.count && ret == 0; i++) {
-		if (!row->plan.traced) {
-			stay_outside(&stay, &row->orders[i], &row->clocks.host);
-		} else if (sr_exp_stay(&stay, &row->orders[i], &row->clocks)) {
+		struct sr_exp_order order = row->orders[i];
+
+		sr_exp_stay_outside(&stay, &order, &row->clocks);
+		add(row, &row->round_trip, stay.round_trip);
+		add(row, &row->scheduled, stay.late + stay.round_trip);
+		if (row->plan.traced && sr_exp_stay(&stay, &order, &row->clocks)) {
 			row->unjoined++;
 			continue;
 		}
-		row->orders[row->joined++] = row->orders[i];
-		add_order(row, &stay);
+		add_stages(row, &stay);
+		row->orders[i] = row->orders[row->joined];
+		row->orders[row->joined++] = order;
 	}
 	return ret;
 }

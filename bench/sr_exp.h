@@ -91,8 +91,8 @@ struct sr_exp_row {
 	struct sr_exp_plan plan;
 	struct sr_exp_clocks clocks;
 	struct sr_exp_order *orders; /* plan.count of them, those of `joined` first */
-	uint64_t joined;  /* orders with every stamp */
-	uint64_t unjoined;
+	uint64_t joined;   /* orders with every stamp that the plan asks for */
+	uint64_t unjoined; /* the others: in round_trip and scheduled, in no stage */
 	uint64_t negative; /* stages below 0 within one clock: stamps that cross */
 	uint64_t pool_dry; /* takes from an empty pool during the row */
 	uint64_t took_ns;
@@ -113,6 +113,11 @@ const char *sr_exp_stage_text(enum sr_exp_stage stage);
 /* sr_exp_stage_used - is it one of those that such clocks tell? */
 bool sr_exp_stage_used(const struct sr_exp_clocks *clocks, enum sr_exp_stage stage);
 
+/* sr_exp_stay_outside - round trip and lateness alone, which every answered order has.
+ * @stay: out; stages are 0. */
+void sr_exp_stay_outside(struct sr_exp_stay *stay, const struct sr_exp_order *order,
+			 const struct sr_exp_clocks *clocks);
+
 /*
  * sr_exp_stay - the stages of an order.
  *
@@ -128,8 +133,8 @@ SR_WARN_UNUSED int sr_exp_stay(struct sr_exp_stay *stay, const struct sr_exp_ord
 SR_WARN_UNUSED int sr_exp_row_new(struct sr_exp_row *row, const struct sr_exp_plan *plan);
 void sr_exp_row_delete(struct sr_exp_row *row);
 
-/* sr_exp_row_sum - histograms of an order's stages, of all orders with every stamp, which
- * are moved to the front. 0; -ENOMEM. */
+/* sr_exp_row_sum - histograms: of the round trips of all orders, and of the stages of those
+ * with every stamp, which are moved to the front. 0; -ENOMEM. */
 SR_WARN_UNUSED int sr_exp_row_sum(struct sr_exp_row *row);
 
 SR_END_DECLS

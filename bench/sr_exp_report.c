@@ -229,16 +229,37 @@ static int fail(struct sr_reason *why, const char *path)
 	return sr_reason_set(why, -error, "cannot write %.200s: %s", path, strerror(error));
 }
 
-static int write_samples(const char *folder, const struct sr_exp_row *row, struct sr_reason *why)
+static bool told(const struct sr_exp_row *row, uint32_t stage)
 {
-	const struct sr_exp_order *orders = row->orders;
-	char path[4096], line[LINE_BYTES];
+	return row->plan.traced && sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)stage);
+}
+
+/* A line of text: what is known of an order; `-` for a stage of one that lacks a stamp. */
+static int sample_line(char line[LINE_BYTES], const struct sr_exp_row *row,
+		       const struct sr_exp_order *order)
+{
 	struct sr_exp_stay stay;
-	gzFile f;
+	bool whole = row->plan.traced && sr_exp_stay(&stay, order, &row->clocks) == 0;
 	int n;
 
-	if (!row->plan.traced)
-		return 0;
+	if (!whole)
+		sr_exp_stay_outside(&stay, order, &row->clocks);
+	n = snprintf(line, LINE_BYTES, "%lld\t%lld", (long long)stay.round_trip,
+		     (long long)stay.late);
+	for (uint32_t s = 0; s < SR_EXP_STAGES; s++)
+		if (told(row, s) && whole)
+			n += snprintf(line + n, LINE_BYTES - (size_t)n, "\t%lld",
+				      (long long)stay.stage[s]);
+		else if (told(row, s))
+			n += snprintf(line + n, LINE_BYTES - (size_t)n, "\t-");
+	line[n++] = '\n';
+	return n;
+}
+
+static int write_samples(const char *folder, const struct sr_exp_row *row, struct sr_reason *why)
+{
+	char path[4096], line[LINE_BYTES];
+	gzFile f;
 
 	(void)snprintf(path, sizeof path, "%s/samples-%s.tsv.gz", folder, row->plan.key);
 	f = gzopen(path, "wb1");
@@ -247,19 +268,12 @@ static int write_samples(const char *folder, const struct sr_exp_row *row, struc
 	(void)gzbuffer(f, 1u << 20);
 	(void)gzprintf(f, "# %s: nanoseconds of each order\nround_trip\tlate", row->plan.text);
 	for (uint32_t s = 0; s < SR_EXP_STAGES; s++)
-		if (sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)s))
+		if (told(row, s))
 			(void)gzprintf(f, "\t%s", sr_exp_stage_key((enum sr_exp_stage)s));
 	(void)gzputs(f, "\n");
-	for (uint64_t i = 0; i < row->joined; i++) {
-		if (sr_exp_stay(&stay, &orders[i], &row->clocks))
-			continue;
-		n = snprintf(line, sizeof line, "%lld\t%lld", (long long)stay.round_trip,
-			     (long long)stay.late);
-		for (uint32_t s = 0; s < SR_EXP_STAGES; s++)
-			if (sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)s))
-				n += snprintf(line + n, sizeof line - (size_t)n, "\t%lld",
-					      (long long)stay.stage[s]);
-		line[n++] = '\n';
+	for (uint64_t i = 0; i < row->plan.count; i++) {
+		int n = sample_line(line, row, &row->orders[i]);
+
 		if (gzwrite(f, line, (unsigned int)n) != n) {
 			(void)gzclose(f);
 			return fail(why, path);

@@ -5,7 +5,8 @@
 
 /* ---- rows ---- */
 
-static int verify_last(struct sr_exp_lab *lab, const struct sr_exp_plan *plan, struct sr_reason *why)
+static int verify_last(struct sr_exp_lab *lab, const struct sr_exp_plan *plan,
+		       struct sr_reason *why)
 {
 	const struct sr_completion *c = &lab->engine.last;
 
@@ -18,8 +19,8 @@ static int verify_last(struct sr_exp_lab *lab, const struct sr_exp_plan *plan, s
 	return 0;
 }
 
-static int run_segment(struct sr_exp_lab *lab, struct sr_exp_row *row, struct sr_exp_order *orders,
-		       uint32_t count, struct sr_reason *why)
+static int run_segment(struct sr_exp_lab *lab, struct sr_exp_row *row,
+		       struct sr_exp_order *orders, uint32_t count, struct sr_reason *why)
 {
 	static struct sr_exp_order warm[SR_EXP_WARM];
 	struct sr_exp_plan flat = { .batch = 1 };

@@ -188,13 +188,42 @@ static int test_join(struct sr_reason *why)
 	return pending ? fail(why, "an order was picked up and never written") : 0;
 }
 
+/* The slowest of all lacks a stamp: it is the row's longest round trip all the same. */
+static int test_sum(struct sr_reason *why)
+{
+	struct sr_exp_plan plan = { .key = "made", .batch = 1, .count = 3, .traced = true };
+	struct sr_exp_row row;
+	const char *bad = NULL;
+
+	if (sr_exp_row_new(&row, &plan))
+		return fail(why, "no memory");
+	row.clocks = (struct sr_exp_clocks){ .host.ticks_per_s = 3000000000,
+					     .signer.ticks_per_s = 3000000000, .one = true };
+	for (uint32_t i = 0; i < 3; i++)
+		make_order(&row.orders[i], &row.clocks, i == 0 ? STAMPS - 1 : STAMPS);
+	row.orders[0].at[SR_TRACE_DIGEST] = 0;
+	if (sr_exp_row_sum(&row))
+		bad = "no memory";
+	else if (row.round_trip.count != 3 || row.scheduled.count != 3 ||
+		 off((int64_t)sr_histogram_percentile(&row.round_trip, 100000),
+		     (STAMPS - 2) * STEP + DELAY) > ROUNDING)
+		bad = "the round trip of an order without a stamp does not count";
+	else if (row.joined != 2 || row.unjoined != 1 || row.stages[SR_EXP_RETURN].count != 2 ||
+		 !row.orders[0].at[SR_TRACE_DIGEST] || row.orders[2].at[SR_TRACE_DIGEST])
+		bad = "an order without a stamp is in the stages";
+	sr_exp_row_delete(&row);
+	return bad ? fail(why, bad) : 0;
+}
+
 int sr_exp_test_arithmetic(struct sr_reason *why)
 {
 	int ret = test_percentiles(why);
 
 	if (ret == 0)
 		ret = test_stages(why);
-	return ret ? ret : test_join(why);
+	if (ret == 0)
+		ret = test_join(why);
+	return ret ? ret : test_sum(why);
 }
 
 /* ---- a real run ---- */

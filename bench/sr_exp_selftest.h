@@ -15,7 +15,7 @@ SR_BEGIN_DECLS
  * sr_exp_test_arithmetic - on orders that are made up: percentiles are those of a count
  * by their definition; a delay in front of any stamp is in the stage that it ends, and
  * in no other, with one clock and with two; stages add up; traces are joined whatever is
- * between, and an order without a stamp has no stages.
+ * between, and an order without a stamp has no stages, but its round trip counts.
  *
  * Returns 0 or -EBADMSG with a reason.
  */
