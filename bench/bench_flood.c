@@ -243,11 +243,9 @@ static void report(void)
 	double at[KINDS][3];
 
 	sr_machine_get(&machine);
-	(void)printf("bench_flood %s: sealed, presigned, one order in flight; %ld CPUs, %u + %u windows "
-		     "of %u ms\n", SR_VERSION, sysconf(_SC_NPROCESSORS_ONLN), run.windows,
-		     run.windows, (unsigned int)(WINDOW_NS / SR_NS_PER_MS));
-	(void)printf("%s; Linux %s; load at the end %.1f\n", machine.cpu, machine.kernel, machine.load);
-	sr_machine_print(stdout, &machine);
+	(void)printf("bench_flood %s: sealed, presigned, one order in flight; %u + %u windows of %u ms\n",
+		     SR_VERSION, run.windows, run.windows, (unsigned int)(WINDOW_NS / SR_NS_PER_MS));
+	sr_bench_print_machine(&machine, "");
 	for (int kind = 0; kind < KINDS; kind++) {
 		for (int i = 0; i < 3; i++)
 			at[kind][i] =
