@@ -557,11 +557,10 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	return set_up_agents(b);
 }
 
-static void tear_down(const struct sr_bench *b)
+static void tear_down(struct sr_bench *b)
 {
 	char path[96];
 
-	(void)signal(SIGCHLD, SIG_DFL);
 	for (int i = 0; i < AGENTS; i++)
 		agent_stop(&agents[i]);
 	if (b->peer > 0) {
@@ -592,7 +591,15 @@ static int report(const struct sr_bench *b)
 	return sr_bench_end(b, ratios, sizeof ratios / sizeof ratios[0]);
 }
 
-static struct sr_bench bench = { .name = "bench_agent", .notice = SR_UNSEALED_NOTICE, .rounds = 21, .measure = measure };
+static struct sr_bench bench = {
+	.name = "bench_agent",
+	.notice = SR_UNSEALED_NOTICE,
+	.rounds = 21,
+	.set_up = set_up,
+	.measure = measure,
+	.report = report,
+	.tear_down = tear_down,
+};
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 
@@ -606,23 +613,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	ret = set_up(&bench, &why);
-	if (ret == 0)
-		ret = sr_bench_delay(&bench, &why);
-	if (ret == 0 && bench.selftest)
-		ret = sr_bench_selftest(&bench);
-	else if (ret == 0)
-		ret = sr_bench_run(&bench);
-	tear_down(&bench);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	return bench.selftest ? ret : report(&bench);
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -138,35 +138,18 @@ static int open_sessions(struct sr_reason *why)
 
 static int start_local(struct sr_bench *b, struct sr_reason *why)
 {
-	char cpu[16], slots[16];
-	char *const argv[] = { "sigring-local", "--socket", rig.socket, "--keys", rig.keys, "--cpu",
-			       cpu, "--wait", "spin", "--allow-snapshot", "--pool-slots", slots,
-			       "--pool-batch", "16", "--pool-low", "1", "--refill", "idle",
-			       "--operators", rig.operators, "--operators-needed", "1",
-			       "--manifest", rig.manifest, "--trust-out", rig.trust, NULL };
-	int ret;
+	int ret = rig_start(b, pool_slots(b), READY_NS, why);
 
-	(void)snprintf(cpu, sizeof cpu, "%d", b->cpus[1]);
-	(void)snprintf(slots, sizeof slots, "%u", pool_slots(b));
-	b->peer = start("sigring-local", argv, NULL, 0);
-	if (b->peer < 0)
-		return sr_reason_set(why, -errno, "cannot start sigring-local");
-	ret = rig_await_trust(READY_NS, why);
 	if (!ret)
 		ret = open_sessions(why);
 	(void)signal(SIGCHLD, sr_bench_hung);
 	return ret;
 }
 
-static int check_pool(void)
+static int check(struct sr_bench *b, struct sr_reason *why)
 {
-	char *const ask[] = { "sigringctl", "status", "--json", "--socket", rig.socket, NULL };
-	static char text[1 << 16];
-
-	return finish(start("sigringctl", ask, text, sizeof text)) == 0 &&
-			       strstr(text, "\"pool_dry\":0,") && strstr(text, "\"fallbacks\":0,") ?
-		       0 :
-		       -EBADMSG;
+	(void)b;
+	return rig_check_pool(why);
 }
 
 static int set_up(struct sr_bench *b, struct sr_reason *why)
@@ -184,12 +167,12 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	return ret ? ret : start_local(b, why);
 }
 
-static void tear_down(pid_t local)
+static void tear_down(struct sr_bench *b)
 {
 	sr_close(run.client);
-	if (local > 0) {
-		(void)kill(local, SIGTERM);
-		(void)waitpid(local, NULL, 0);
+	if (b->peer > 0) {
+		(void)kill(b->peer, SIGTERM);
+		(void)waitpid(b->peer, NULL, 0);
 	}
 	rig_remove();
 	for (int i = 0; i < ROWS; i++)
@@ -233,8 +216,13 @@ static struct sr_bench bench = { .name = "bench_cancel",
 				 .notice = "sealed, presigned, the pool never dry",
 				 .rounds = 21,
 				 .test_delay_ns = 20u * SR_NS_PER_MS,
+				 .set_up = set_up,
 				 .measure = measure,
-				 .json_more = json_percentiles };
+				 .check = check,
+				 .log = rig_show_log,
+				 .report = report,
+				 .json_more = json_percentiles,
+				 .tear_down = tear_down };
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 
@@ -248,26 +236,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	ret = set_up(&bench, &why);
-	if (ret == 0)
-		ret = sr_bench_delay(&bench, &why);
-	if (ret == 0)
-		ret = bench.selftest ? sr_bench_selftest(&bench) : sr_bench_run(&bench);
-	(void)signal(SIGCHLD, SIG_DFL); /* what ends from here on is ours to wait for */
-	if (ret >= 0 && check_pool() < 0)
-		ret = sr_reason_set(&why, -EBADMSG, "the pool was dry, or cannot be asked");
-	if (ret < 0)
-		rig_show_log();
-	else if (!bench.selftest)
-		ret = report(&bench);
-	tear_down(bench.peer);
-	return ret < 0 ? sr_bench_fail(&bench, ret, &why) : ret;
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -229,13 +229,13 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	return ret;
 }
 
-static void tear_down(pid_t local)
+static void tear_down(struct sr_bench *b)
 {
 	for (uint32_t kind = 0; kind < KINDS; kind++)
 		sr_close(run.clients[kind]);
-	if (local > 0) {
-		(void)kill(local, SIGTERM);
-		(void)waitpid(local, NULL, 0);
+	if (b->peer > 0) {
+		(void)kill(b->peer, SIGTERM);
+		(void)waitpid(b->peer, NULL, 0);
 	}
 	if (run.curve)
 		secp256k1_context_destroy(run.curve);
@@ -276,7 +276,25 @@ static int report(const struct sr_bench *b)
 	return code;
 }
 
-static struct sr_bench bench = { .name = "bench_local", .rounds = 21, .measure = measure };
+static int check(struct sr_bench *b, struct sr_reason *why)
+{
+	int ret = rig_check_pool(why);
+
+	if (!ret && verify(b) < 0)
+		ret = sr_reason_set(why, -EBADMSG, "a signature of the run is wrong");
+	return ret;
+}
+
+static struct sr_bench bench = {
+	.name = "bench_local",
+	.rounds = 21,
+	.set_up = set_up,
+	.measure = measure,
+	.check = check,
+	.log = rig_show_log,
+	.report = report,
+	.tear_down = tear_down,
+};
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 
@@ -290,30 +308,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	ret = set_up(&bench, &why);
-	if (ret == 0)
-		ret = sr_bench_delay(&bench, &why);
-	if (ret == 0 && bench.selftest)
-		ret = sr_bench_selftest(&bench);
-	else if (ret == 0)
-		ret = sr_bench_run(&bench);
-	(void)signal(SIGCHLD, SIG_DFL); /* what ends from here on is ours to wait for */
-	if (ret >= 0 && rig_check_pool(&bench) < 0)
-		ret = sr_reason_set(&why, -EBADMSG, "the pool was dry, or cannot be asked");
-	if (ret >= 0 && verify(&bench) < 0)
-		ret = sr_reason_set(&why, -EBADMSG, "a signature of the run is wrong");
-	if (ret < 0)
-		rig_show_log();
-	else if (!bench.selftest)
-		ret = report(&bench);
-	tear_down(bench.peer);
-	return ret < 0 ? sr_bench_fail(&bench, ret, &why) : ret;
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -476,7 +476,7 @@ static int verify(const struct sr_bench *b)
 	return ret;
 }
 
-static void tear_down(const struct sr_bench *b)
+static void tear_down(struct sr_bench *b)
 {
 	sr_close(run.client);
 	if (b->peer > 0) {
@@ -536,8 +536,26 @@ static int report(const struct sr_bench *b)
 	return code;
 }
 
-static struct sr_bench bench = { .name = "bench_order", .rounds = 21, .measure = measure,
-				 .json_more = slots_json };
+static int check(struct sr_bench *b, struct sr_reason *why)
+{
+	int ret = rig_check_pool(why);
+
+	if (!ret && verify(b) < 0)
+		ret = sr_reason_set(why, -EBADMSG, "a signature of the run is wrong");
+	return ret;
+}
+
+static struct sr_bench bench = {
+	.name = "bench_order",
+	.rounds = 21,
+	.set_up = set_up,
+	.measure = measure,
+	.check = check,
+	.log = rig_show_log,
+	.report = report,
+	.json_more = slots_json,
+	.tear_down = tear_down,
+};
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
 
@@ -552,28 +570,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	ret = set_up(&bench, &why);
-	if (ret == 0)
-		ret = sr_bench_delay(&bench, &why);
-	if (ret == 0)
-		ret = bench.selftest ? sr_bench_selftest(&bench) : sr_bench_run(&bench);
-	(void)signal(SIGCHLD, SIG_DFL); /* what ends from here on is ours to wait for */
-	if (ret >= 0 && rig_check_pool(&bench) < 0)
-		ret = sr_reason_set(&why, -EBADMSG, "the pool was dry, or cannot be asked");
-	if (ret >= 0 && verify(&bench) < 0)
-		ret = sr_reason_set(&why, -EBADMSG, "a signature of the run is wrong");
-	if (ret < 0)
-		rig_show_log();
-	else if (!bench.selftest)
-		ret = report(&bench);
-	tear_down(&bench);
-	return ret < 0 ? sr_bench_fail(&bench, ret, &why) : ret;
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -227,11 +227,12 @@ static void find_peers(void)
 		(void)fprintf(stderr, "bench_ring: no %s: bench/peers/build.sh makes it\n", path);
 }
 
-static void set_up(struct sr_bench *b)
+static int set_up(struct sr_bench *b, struct sr_reason *why)
 {
 	struct wire far[WIRES];
 	int fds[2];
 
+	(void)why;
 	if (with_peers)
 		find_peers();
 	for (uint32_t i = 0; i < (all ? ROWS : ROW_MORE); i++)
@@ -263,11 +264,11 @@ static void set_up(struct sr_bench *b)
 		peer_main(b, far, fds[1]);
 	for (int i = 0; i < RINGS; i++)
 		ring_join(&rings[i], fds[0], true);
+	return 0;
 }
 
-static void tear_down(const struct sr_bench *b)
+static void tear_down(struct sr_bench *b)
 {
-	(void)signal(SIGCHLD, SIG_DFL);
 	(void)kill(b->peer, SIGKILL);
 	(void)waitpid(b->peer, NULL, 0);
 }
@@ -371,8 +372,11 @@ static int report(const struct sr_bench *b)
 static struct sr_bench bench = { .name = "bench_ring",
 				 .notice = SR_UNSEALED_NOTICE,
 				 .rounds = 21,
+				 .set_up = set_up,
 				 .measure = measure,
-				 .json_more = json_multiples };
+				 .report = report,
+				 .json_more = json_multiples,
+				 .tear_down = tear_down };
 
 static const struct sr_option options[] = {
 	SR_BENCH_OPTIONS(bench),
@@ -393,22 +397,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	set_up(&bench);
-	ret = sr_bench_delay(&bench, &why);
-	if (ret == 0 && bench.selftest)
-		ret = sr_bench_selftest(&bench);
-	else if (ret == 0)
-		ret = sr_bench_run(&bench);
-	tear_down(&bench);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	return bench.selftest ? ret : report(&bench);
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -335,15 +335,12 @@ static int measure(struct sr_bench *b, uint32_t at)
 
 /* ---- set-up ---- */
 
-static int start_workers(struct sr_reason *why)
+static int start_workers(const struct sr_bench *b, struct sr_reason *why)
 {
-	cpu_set_t set;
-	int ret = 0;
+	int ret = sched_setaffinity(0, sizeof b->allowed, &b->allowed) < 0 ? -errno : 0;
 
-	if (sched_getaffinity(0, sizeof set, &set) < 0)
-		return sr_reason_set(why, -errno, "cannot read the CPU affinity");
 	for (int cpu = 0; cpu < CPU_SETSIZE && run.worker_count < WORKERS_MAX; cpu++)
-		if (CPU_ISSET((unsigned int)cpu, &set))
+		if (CPU_ISSET((unsigned int)cpu, &b->allowed))
 			run.workers[run.worker_count++].cpu = cpu;
 	for (uint32_t i = 0; i < run.worker_count && !ret; i++) {
 		struct worker *w = &run.workers[i];
@@ -385,7 +382,7 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 		{ "threads_4", "hedged: 4 signing threads" },
 		{ "threads_8", "hedged: 8 signing threads" },
 	};
-	int ret = start_workers(why);
+	int ret = start_workers(b, why);
 
 	if (ret)
 		return ret;
@@ -403,8 +400,9 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	return ret;
 }
 
-static void tear_down(void)
+static void tear_down(struct sr_bench *b)
 {
+	(void)b;
 	sr_store32_release(&run.stop, 1);
 	for (uint32_t i = 0; i < run.worker_count; i++) {
 		struct worker *w = &run.workers[i];
@@ -441,7 +439,10 @@ static struct sr_bench bench = {
 	.name = "bench_scale",
 	.notice = "the signer as a library, records UNSEALED (neither encrypted nor authenticated)",
 	.rounds = 21,
+	.set_up = set_up,
 	.measure = measure,
+	.report = report,
+	.tear_down = tear_down,
 };
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS(bench) };
@@ -456,24 +457,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	cpu_set_t all;
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	(void)sched_getaffinity(0, sizeof all, &all);
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	(void)sched_setaffinity(0, sizeof all, &all); /* the workers' CPUs are found by it */
-	ret = set_up(&bench, &why);
-	if (ret == 0)
-		ret = sr_bench_delay(&bench, &why);
-	if (ret == 0)
-		ret = bench.selftest ? sr_bench_selftest(&bench) : sr_bench_run(&bench);
-	if (ret == 0 && !bench.selftest)
-		ret = report(&bench);
-	tear_down();
-	return ret < 0 ? sr_bench_fail(&bench, ret, &why) : ret;
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -220,6 +220,7 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	void *mem;
 	int ret;
 
+	b->cpus[1] = b->cpus[0]; /* no peer: what is stolen from the other is not ours */
 	for (uint32_t i = 0; i < ROWS; i++)
 		b->rows[sr_bench_row(b, rows[i][0], rows[i][1], SR_BENCH_NS)].tree =
 			sr_bench_tree(getpid());
@@ -244,8 +245,9 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	return ret ? sr_reason_set(why, ret, "cannot set up: %s", strerror(-ret)) : 0;
 }
 
-static void tear_down(void)
+static void tear_down(struct sr_bench *b)
 {
+	(void)b;
 	EVP_PKEY_free(run.rsa);
 	for (int i = 0; i < 2; i++) {
 		EVP_MD_free(run.md[i]);
@@ -326,6 +328,7 @@ static int report(const struct sr_bench *b)
 
 static struct sr_bench bench = { .name = "bench_session", .rounds = 50, .measure = measure,
 				 .test_delay_ns = 20u * SR_NS_PER_MS,
+				 .set_up = set_up, .report = report, .tear_down = tear_down,
 				 .json_more = json_p99 };
 
 static const struct sr_option options[] = { SR_BENCH_OPTIONS_ROUNDS(bench, "50") };
@@ -340,22 +343,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	bench.cpus[1] = bench.cpus[0]; /* no peer: what is stolen from the other is not ours */
-	ret = set_up(&bench, &why);
-	if (ret == 0)
-		ret = sr_bench_delay(&bench, &why);
-	if (ret == 0)
-		ret = bench.selftest ? sr_bench_selftest(&bench) : sr_bench_run(&bench);
-	if (ret == 0 && !bench.selftest)
-		ret = report(&bench);
-	tear_down();
-	return ret < 0 ? sr_bench_fail(&bench, ret, &why) : ret;
+	return sr_bench_main(&bench, &program, argc, argv);
 }

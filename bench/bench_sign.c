@@ -140,7 +140,7 @@ static void find_k256(struct sr_bench_row *row)
 	row->missing = run.k256_text;
 }
 
-static int set_up(struct sr_bench *b, struct sr_reason *why)
+static int rows_new(struct sr_bench *b, struct sr_reason *why)
 {
 	int ret = sr_sign_rig_begin(&run.rig, why);
 
@@ -158,8 +158,9 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	return ret;
 }
 
-static void tear_down(void)
+static void tear_down(struct sr_bench *b)
 {
+	(void)b;
 	sr_sign_rig_end(&run.rig);
 	for (uint32_t i = 0; i < SR_SIGN_ROWS; i++)
 		sr_histogram_delete(&run.samples[i]);
@@ -312,13 +313,12 @@ static void json_more(const struct sr_bench *b)
 	sr_sign_json(b, run.samples);
 }
 
-static int report(struct sr_bench *b)
+static int report(const struct sr_bench *b)
 {
 	struct sr_bench_ratio ratios[RATIOS];
 	uint32_t count = make_ratios(ratios, b->rows);
 	int code;
 
-	b->json_more = json_more;
 	code = sr_bench_end(b, ratios, count);
 	if (b->json)
 		return code;
@@ -402,7 +402,52 @@ static int selftest(struct sr_bench *b)
 
 /* ---- main ---- */
 
-static struct sr_bench bench = { .name = "bench_sign", .notice = SR_UNSEALED_NOTICE, .rounds = ROUNDS, .measure = measure };
+/* Before the run: after minutes of it is a bad time to learn of a missing folder. */
+static int try_samples_path(struct sr_reason *why)
+{
+	FILE *f = run.samples_path ? fopen(run.samples_path, "we") : NULL;
+
+	if (run.samples_path && !f)
+		return sr_reason_set(why, -errno, "cannot write %.200s: %s", run.samples_path,
+				     strerror(errno));
+	if (f)
+		(void)fclose(f);
+	return 0;
+}
+
+static int set_up(struct sr_bench *b, struct sr_reason *why)
+{
+	int ret;
+
+	b->cpus[1] = b->cpus[0]; /* no peer: what is stolen from the other is not ours */
+	if (run.samples_count)
+		b->rounds = (run.samples_count + SR_SIGN_ROUND_SAMPLES - 1) /
+			    SR_SIGN_ROUND_SAMPLES;
+	ret = try_samples_path(why);
+	return ret ? ret : rows_new(b, why);
+}
+
+static int check(struct sr_bench *b, struct sr_reason *why)
+{
+	int ret = b->selftest ? 0 : judge_run(why);
+
+	if (ret == 0 && !b->selftest && run.samples_path)
+		ret = sr_sign_samples_write(run.samples_path, b, run.samples, why);
+	return ret;
+}
+
+static struct sr_bench bench = {
+	.name = "bench_sign",
+	.notice = SR_UNSEALED_NOTICE,
+	.rounds = ROUNDS,
+	.set_up = set_up,
+	.measure = measure,
+	.test = selftest,
+	.check = check,
+	.report = report,
+	.json_more = json_more,
+	.tear_down = tear_down,
+};
 
 static const struct sr_option options[] = {
 	SR_BENCH_OPTIONS_ROUNDS(bench, "400"),
@@ -420,51 +465,7 @@ static const struct sr_program program = {
 	.option_count = sizeof options / sizeof options[0],
 };
 
-/* Before the run: after minutes of it is a bad time to learn of a missing folder. */
-static int try_samples_path(struct sr_reason *why)
-{
-	FILE *f = run.samples_path ? fopen(run.samples_path, "we") : NULL;
-
-	if (run.samples_path && !f)
-		return sr_reason_set(why, -errno, "cannot write %.200s: %s", run.samples_path,
-				     strerror(errno));
-	if (f)
-		(void)fclose(f);
-	return 0;
-}
-
-static int run_rounds(struct sr_bench *b, struct sr_reason *why)
-{
-	int ret = sr_bench_run(b);
-
-	if (ret == 0)
-		ret = judge_run(why);
-	if (ret == 0 && run.samples_path)
-		ret = sr_sign_samples_write(run.samples_path, b, run.samples, why);
-	return ret < 0 ? ret : report(b);
-}
-
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : sr_bench_begin(&bench, &why);
-	if (ret < 0)
-		return sr_bench_fail(&bench, ret, &why);
-	bench.cpus[1] = bench.cpus[0]; /* no peer: what is stolen from the other is not ours */
-	if (run.samples_count)
-		bench.rounds = (run.samples_count + SR_SIGN_ROUND_SAMPLES - 1) /
-			       SR_SIGN_ROUND_SAMPLES;
-	ret = try_samples_path(&why);
-	if (ret == 0)
-		ret = set_up(&bench, &why);
-	if (ret == 0)
-		ret = sr_bench_delay(&bench, &why);
-	if (ret == 0)
-		ret = bench.selftest ? selftest(&bench) : run_rounds(&bench, &why);
-	tear_down();
-	return ret < 0 ? sr_bench_fail(&bench, ret, &why) : ret;
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -97,6 +97,14 @@ struct sr_bench {
 	/* Measures row @at into its `now` and `best`. 0 or -errno. */
 	int (*measure)(struct sr_bench *bench, uint32_t at);
 	void (*json_more)(const struct sr_bench *bench); /* prints `,"key":...`; or NULL */
+	/* What sr_bench_main() calls; all but set_up and tear_down may be NULL. */
+	cpu_set_t allowed; /* CPUs that we might run on before we were pinned */
+	int (*set_up)(struct sr_bench *bench, struct sr_reason *why); /* rows and peers */
+	int (*test)(struct sr_bench *bench);  /* exit code of --selftest, for sr_bench_selftest() */
+	int (*check)(struct sr_bench *bench, struct sr_reason *why); /* is the run worth a figure? */
+	void (*log)(void);                         /* of a peer, after a failure */
+	int (*report)(const struct sr_bench *bench); /* the exit code of a run, for sr_bench_end() */
+	void (*tear_down)(struct sr_bench *bench); /* of whatever set_up came to */
 };
 
 /* Rows of an option table that every benchmark has; @b is a struct sr_bench and
@@ -481,6 +489,7 @@ static inline int sr_bench_begin(struct sr_bench *b, struct sr_reason *why)
 
 	if (ret < 0)
 		return ret;
+	(void)sched_getaffinity(0, sizeof b->allowed, &b->allowed);
 	ret = sr_bench_pin(b->cpus[0]);
 	if (ret < 0)
 		return sr_reason_set(why, ret, "cannot pin to CPU %d: %s", b->cpus[0],
@@ -899,6 +908,50 @@ static inline int sr_bench_selftest(struct sr_bench *b)
 			good = sr_bench_test_delay(b, i);
 	(void)printf("%s: selftest: %s\n", b->name, good ? "ok" : "FAILED");
 	return good ? 0 : 1;
+}
+
+/* ---- main ---- */
+
+static inline int sr_bench_judge(struct sr_bench *b, struct sr_reason *why)
+{
+	int ret = sr_bench_delay(b, why), code;
+
+	if (ret < 0)
+		return ret;
+	if (b->selftest)
+		code = b->test ? b->test(b) : sr_bench_selftest(b);
+	else
+		code = sr_bench_run(b);
+	(void)signal(SIGCHLD, SIG_DFL); /* what ends from here on is ours to wait for */
+	ret = code >= 0 && b->check ? b->check(b, why) : 0;
+	return ret < 0 ? ret : code;
+}
+
+/*
+ * sr_bench_main - what every benchmark's main() is: options, CPUs, peers, rounds or the
+ * self-test, figures. Returns the exit code.
+ */
+static inline int sr_bench_main(struct sr_bench *b, const struct sr_program *program, int argc,
+				char **argv)
+{
+	struct sr_reason why = { 0, "" };
+	int ret = sr_config_args(program, argc, argv, &why);
+
+	if (ret >= 0)
+		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
+						 argv[ret]) : sr_bench_begin(b, &why);
+	if (ret < 0)
+		return sr_bench_fail(b, ret, &why);
+	ret = b->set_up(b, &why);
+	if (ret >= 0)
+		ret = sr_bench_judge(b, &why);
+	(void)signal(SIGCHLD, SIG_DFL);
+	if (ret >= 0 && !b->selftest)
+		ret = b->report(b);
+	else if (ret < 0 && b->log)
+		b->log();
+	b->tear_down(b);
+	return ret < 0 ? sr_bench_fail(b, ret, &why) : ret;
 }
 
 #endif /* SR_BENCH_H */

@@ -239,7 +239,7 @@ static inline int rig_start(struct sr_bench *b, uint32_t pool_slots, uint64_t ti
 }
 
 /* Was the pool dry at any time? Asks as an operator would. */
-static inline int rig_check_pool(const struct sr_bench *b)
+static inline int rig_check_pool(struct sr_reason *why)
 {
 	char *const ask[] = { "sigringctl", "status", "--json", "--socket", rig.socket, NULL };
 	static char text[1 << 16];
@@ -247,8 +247,8 @@ static inline int rig_check_pool(const struct sr_bench *b)
 	if (finish(start("sigringctl", ask, text, sizeof text)) == 0 &&
 	    strstr(text, "\"pool_dry\":0,") && strstr(text, "\"fallbacks\":0,"))
 		return 0;
-	(void)fprintf(stderr, "%s: the pool of presignatures was dry: no result\n", b->name);
-	return -EBADMSG;
+	return sr_reason_set(why, -EBADMSG, "the pool of presignatures was dry, or cannot be asked: no "
+			     "result");
 }
 
 static inline void rig_show_log(void)
