@@ -3,15 +3,19 @@
  * bench_flood - what a flood of handshakes does to a session that trades.
  *
  * A sigring-local of the benchmark's own on the second CPU, a sealed session on the
- * first, one order in flight; windows with and without a flood alternate. In a flood
- * another process begins conversations through the agent at a steady rate: each asks
- * for a document and answers it with a handshake that is not authentic, which is the
- * dearest that a stranger can make the signer do. It keeps going when it is refused.
+ * first, orders evenly spaced, their latencies from when they were due: an order that a
+ * slow one has held up is slow as well. A round has a window without a flood and one with
+ * it. In a flood another process begins conversations through the agent at a steady rate:
+ * each asks for a document and answers it with a handshake that is not authentic, which is
+ * the dearest that a stranger can make the signer do. It keeps going when it is refused. In
+ * a quiet window it is asleep, and nothing of a flood is left to do.
  *
  * The flooding process and the threads that it keeps busy run where the scheduler puts
  * them: with fewer than four cores they take turns with the two loops, and the figure
- * says more of the scheduler than of the signer.
+ * says more of the scheduler than of the signer. So switches are no disturbance in a flood,
+ * only in a quiet window. Nonces are made beforehand, for all windows.
  */
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -20,17 +24,22 @@
 #include "sr_control.h"
 #include "sr_histogram.h"
 #include "sr_local_rig.h"
+#include "sr_rank.h"
 
-#define WINDOW_NS (300u * SR_NS_PER_MS)
-#define READY_NS (30u * SR_NS_PER_S)
-#define SAMPLES_MAX (1u << 22)
+#define ORDERS 1000u /* of a window: ten lie beyond its p99 */
+#define ORDERS_TEST 8u
+#define SPACING_NS (100u * SR_NS_PER_US)
+#define SETTLE_NS (50u * SR_NS_PER_MS) /* what a flood leaves to do is done; one is under way */
+#define READY_NS (60u * SR_NS_PER_S)
 #define MESSAGE_BYTES 256u
 
 enum { QUIET, FLOOD, KINDS };
+enum { ROW_QUIET, ROW_FLOOD, ROW_QUIET_P99, ROW_FLOOD_P99, ROWS };
 
 /* Shared with the flooding process. */
 struct flood {
 	uint64_t on;
+	uint64_t idle;       /* asleep until it is told again */
 	uint64_t begun;      /* conversations */
 	uint64_t documents;
 	uint64_t handshakes; /* that the signer answered; it refuses them all */
@@ -38,18 +47,16 @@ struct flood {
 };
 
 static struct {
-	uint32_t windows;
 	uint32_t rate;
-	int cpus[2];
 	struct sr_client *client;
 	struct sr_session *session;
 	struct sr_histogram samples[KINDS];
 	struct flood *flood;
+	int wake; /* an eventfd on which the flooding process sleeps */
 	uint64_t number;
 	unsigned char message[MESSAGE_BYTES];
-	pid_t local, flooder;
-	struct sr_bench bench; /* for its count of what disturbs */
-} run = { .windows = 10, .rate = 1000 };
+	pid_t flooder;
+} run = { .rate = 1000, .wake = -1 };
 
 /* ---- the flood ---- */
 
@@ -101,26 +108,44 @@ end:
 	(void)close(sock);
 }
 
-static void flood_main(void)
+static void flood_main(const struct sr_bench *b)
 {
-	uint64_t step_ns = SR_NS_PER_S / run.rate, at_ns = 0;
+	uint64_t step_ns = SR_NS_PER_S / run.rate, told;
 
 	sr_bench_child();
+	(void)sched_setaffinity(0, sizeof b->allowed, &b->allowed);
 	for (;;) {
-		uint64_t now_ns = sr_now_ns();
+		uint64_t at_ns;
 
-		if (!sr_load_relaxed(&run.flood->on)) {
-			(void)usleep(1000);
-			at_ns = 0;
-			continue;
+		/* Pairs with the acquire in flood_stop(): what it counts is complete. */
+		sr_store_release(&run.flood->idle, 1);
+		if (read(run.wake, &told, sizeof told) != sizeof told)
+			_exit(1);
+		for (at_ns = sr_now_ns(); sr_load_relaxed(&run.flood->on); at_ns += step_ns) {
+			uint64_t now_ns = sr_now_ns();
+
+			if (now_ns < at_ns)
+				(void)usleep((useconds_t)((at_ns - now_ns) / 1000));
+			converse(run.flood);
 		}
-		if (at_ns == 0)
-			at_ns = now_ns;
-		if (now_ns < at_ns)
-			(void)usleep((useconds_t)((at_ns - now_ns) / 1000));
-		at_ns += step_ns;
-		converse(run.flood);
 	}
+}
+
+static int flood_start(void)
+{
+	const uint64_t one = 1;
+
+	sr_store_relaxed(&run.flood->idle, 0);
+	sr_store_relaxed(&run.flood->on, 1);
+	return write(run.wake, &one, sizeof one) == sizeof one ? 0 : -errno;
+}
+
+static void flood_stop(void)
+{
+	sr_store_relaxed(&run.flood->on, 0);
+	/* Pairs with the release in flood_main(). */
+	while (!sr_load_acquire(&run.flood->idle))
+		(void)usleep(1000);
 }
 
 /* ---- the session ---- */
@@ -150,40 +175,89 @@ static int once(void)
 	return 0;
 }
 
-static int window(uint32_t kind)
+static void await_due(uint64_t due_ns)
 {
-	uint64_t end_ns = sr_now_ns() + WINDOW_NS, begin_ns;
+	while (sr_now_ns() < due_ns)
+		sr_pause();
+}
+
+/* ORDERS_TEST or ORDERS of them, evenly spaced. */
+static int window(uint32_t kind, double *values, uint32_t count, uint64_t delay_ns)
+{
+	uint64_t start_ns = sr_now_ns() + SPACING_NS;
 	int ret = 0;
 
-	sr_store_relaxed(&run.flood->on, kind == FLOOD);
-	while (ret >= 0 && (begin_ns = sr_now_ns()) < end_ns) {
+	for (uint32_t i = 0; i < count && !ret; i++) {
+		uint64_t due_ns = start_ns + i * SPACING_NS, took_ns;
+
+		await_due(due_ns);
 		ret = once();
-		(void)!sr_histogram_add(&run.samples[kind], sr_now_ns() - begin_ns);
+		sr_bench_spin(delay_ns);
+		took_ns = sr_now_ns() - due_ns;
+		values[i] = (double)took_ns;
+		(void)!sr_histogram_add(&run.samples[kind], took_ns);
 	}
-	sr_store_relaxed(&run.flood->on, 0);
-	return ret < 0 ? ret : 0;
+	return ret;
+}
+
+static int flooded(struct sr_bench *b, double *values, uint32_t count, uint64_t delay_ns)
+{
+	struct sr_bench_watch from = sr_bench_look(b);
+	int ret = flood_start();
+
+	(void)usleep(SETTLE_NS / 1000);
+	if (!ret)
+		ret = window(FLOOD, values, count, delay_ns);
+	flood_stop();
+	(void)usleep(SETTLE_NS / 1000);
+	sr_bench_excuse(b, &from);
+	return ret;
+}
+
+/* The first two rows are windows; the others are the same windows' p99. */
+static int measure(struct sr_bench *b, uint32_t at)
+{
+	uint32_t count = b->selftest ? ORDERS_TEST : ORDERS;
+	uint64_t delay_ns = (int)at == b->delay_row ? b->delay_ns : 0;
+	uint64_t begun = run.flood->begun;
+	double values[ORDERS];
+	int ret;
+
+	if (at >= KINDS)
+		return 0;
+	ret = at == FLOOD ? flooded(b, values, count, delay_ns) :
+			    window(QUIET, values, count, delay_ns);
+	if (ret < 0)
+		return ret;
+	if (at == QUIET && run.flood->begun != begun)
+		return -EBUSY;
+	b->rows[at].now = sr_bench_rank(values, count, SR_BENCH_SHARE_ALL / 2);
+	b->rows[at].best = values[0]; /* sorted by now */
+	b->rows[at].tree = sr_bench_tree(b->peer);
+	if (b->row_count > KINDS) {
+		b->rows[KINDS + at].now = sr_bench_rank(values, count, 99000);
+		b->rows[KINDS + at].tree = b->rows[at].tree;
+	}
+	return 0;
 }
 
 /* ---- set-up ---- */
 
-static int start_local(struct sr_reason *why)
+static uint32_t pool_slots(const struct sr_bench *b)
 {
-	char cpu[16];
-	char *const argv[] = { "sigring-local", "--socket", rig.socket, "--keys", rig.keys,
-			       "--cpu", cpu, "--wait", "spin", "--allow-snapshot", "--pool-slots",
-			       "262144", "--pool-low", "1", "--refill", "idle", "--operators",
-			       rig.operators, "--operators-needed", "1", "--manifest", rig.manifest,
-			       "--trust-out", rig.trust, NULL };
+	uint64_t wanted = b->selftest ? 4096 : (uint64_t)b->rounds * SR_BENCH_TRIES * KINDS * ORDERS;
+	uint32_t slots = 4096;
+
+	while (slots < wanted && slots < 262144)
+		slots *= 2;
+	return slots;
+}
+
+static int open_session(struct sr_reason *why)
+{
 	struct sr_options opt;
 	int ret;
 
-	(void)snprintf(cpu, sizeof cpu, "%d", run.cpus[1]);
-	run.local = start("sigring-local", argv, NULL, 0);
-	if (run.local < 0)
-		return sr_reason_set(why, -errno, "cannot start sigring-local");
-	ret = rig_await_trust(READY_NS, why);
-	if (ret < 0)
-		return ret;
 	sr_options_init(&opt);
 	opt.socket = rig.socket;
 	opt.wait = SR_WAIT_SPIN;
@@ -195,34 +269,51 @@ static int start_local(struct sr_reason *why)
 	return ret ? ret : sr_session_open(&run.session, run.client, NULL, why);
 }
 
-static int set_up(struct sr_reason *why)
+static int start_flooder(const struct sr_bench *b, struct sr_reason *why)
 {
-	int ret = sr_bench_cpus(run.cpus, why);
+	run.wake = eventfd(0, EFD_CLOEXEC);
+	if (run.wake < 0)
+		return sr_reason_set(why, -errno, "cannot make an eventfd");
+	run.flooder = fork();
+	if (run.flooder == 0)
+		flood_main(b);
+	if (run.flooder < 0)
+		return sr_reason_set(why, -errno, "cannot start the flood");
+	flood_stop();
+	return 0;
+}
 
-	if (!ret)
-		ret = rig_find_programs(why);
+static int set_up(struct sr_bench *b, struct sr_reason *why)
+{
+	size_t room = (size_t)ORDERS * (b->selftest ? 1 : b->rounds * SR_BENCH_TRIES);
+	int ret = rig_find_programs(why);
+
+	(void)sr_bench_row(b, "quiet", "a sealed order, no flood: p50 of a window", SR_BENCH_NS);
+	(void)sr_bench_row(b, "flood", "in a flood of handshakes: p50", SR_BENCH_NS);
+	if (!b->selftest) { /* which asks each row for a delay of its own */
+		(void)sr_bench_row(b, "quiet_p99", "no flood: p99 of a window", SR_BENCH_NS);
+		(void)sr_bench_row(b, "flood_p99", "in a flood of handshakes: p99", SR_BENCH_NS);
+	}
 	run.flood = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!ret && run.flood == MAP_FAILED)
 		ret = sr_reason_set(why, -ENOMEM, "out of memory");
 	for (int i = 0; i < KINDS && !ret; i++)
-		ret = sr_histogram_new(&run.samples[i], SAMPLES_MAX);
+		ret = sr_histogram_new(&run.samples[i], room);
 	if (!ret)
 		ret = rig_provision(why);
 	if (!ret)
-		ret = start_local(why);
-	if (ret)
-		return ret;
-	run.flooder = fork();
-	if (run.flooder == 0)
-		flood_main();
-	if (run.flooder < 0 || sr_bench_pin(run.cpus[0]) < 0)
-		return sr_reason_set(why, -EIO, "cannot start the flood");
-	return 0;
+		ret = rig_start(b, pool_slots(b), READY_NS, why);
+	if (!ret)
+		ret = open_session(why);
+	if (!ret)
+		ret = start_flooder(b, why);
+	(void)signal(SIGCHLD, sr_bench_hung);
+	return ret;
 }
 
-static void tear_down(void)
+static void tear_down(struct sr_bench *b)
 {
-	const pid_t pids[] = { run.flooder, run.local };
+	const pid_t pids[] = { run.flooder, b->peer };
 
 	sr_close(run.client);
 	for (size_t i = 0; i < 2; i++)
@@ -235,41 +326,106 @@ static void tear_down(void)
 		sr_histogram_delete(&run.samples[i]);
 }
 
-static void report(void)
+static int check(struct sr_bench *b, struct sr_reason *why)
 {
-	static const char *const names[KINDS] = { "quiet", "flood" };
-	static const uint32_t shares[] = { 50000, 99000, 99900 };
-	struct sr_machine machine;
-	double at[KINDS][3];
+	const struct flood *f = run.flood;
 
-	sr_machine_get(&machine);
-	(void)printf("bench_flood %s: sealed, presigned, one order in flight; %u + %u windows of %u ms\n",
-		     SR_VERSION, run.windows, run.windows, (unsigned int)(WINDOW_NS / SR_NS_PER_MS));
-	sr_bench_print_machine(&machine, "");
-	for (int kind = 0; kind < KINDS; kind++) {
-		for (int i = 0; i < 3; i++)
-			at[kind][i] =
-				(double)sr_histogram_percentile(&run.samples[kind], shares[i]) / 1e3;
-		(void)printf("  %s: p50 %.2f, p99 %.2f, p99.9 %.2f us\n", names[kind], at[kind][0],
-			     at[kind][1], at[kind][2]);
-	}
-	(void)printf("  flood over quiet: p50 %.2f, p99 %.2f, p99.9 %.2f\n",
-		     at[FLOOD][0] / at[QUIET][0], at[FLOOD][1] / at[QUIET][1],
-		     at[FLOOD][2] / at[QUIET][2]);
-	(void)printf("  no window was thrown away: a flood is a disturbance; steal %.0f ms, context "
-		     "switches: %llu voluntary, %llu involuntary\n",
-		     (double)run.bench.steal_ns / 1e6, (unsigned long long)run.bench.voluntary,
-		     (unsigned long long)run.bench.involuntary);
-	(void)printf("  %llu conversations of %u a second asked for: %llu documents, %llu "
-		     "handshakes, all refused; %llu turned away before\n",
-		     (unsigned long long)run.flood->begun, run.rate,
-		     (unsigned long long)run.flood->documents,
-		     (unsigned long long)run.flood->handshakes,
-		     (unsigned long long)run.flood->turned_away);
+	if (!sr_bench_tree(b->peer) || !sr_bench_tree(run.flooder))
+		return sr_reason_set(why, -EXDEV, "a side is not of this run's processes");
+	if (!f->documents)
+		return sr_reason_set(why, -EIO, "no conversation of the flood got a document (%llu "
+				     "begun)", (unsigned long long)f->begun);
+	return rig_check_pool(why);
 }
 
+/* ---- the figures ---- */
+
+static const uint32_t shares[] = { 50000, 99000, 99900, 99990, 100000 };
+static const char *const share_names[] = { "p50", "p99", "p99.9", "p99.99", "max" };
+
+#define SHARES (sizeof shares / sizeof shares[0])
+
+static const char *at_us(char text[SR_RANK_TEXT], uint32_t kind, uint32_t share,
+			 const char *untold)
+{
+	struct sr_histogram *h = &run.samples[kind];
+
+	return sr_rank_text(text, h->count, share,
+			    (double)sr_histogram_percentile(h, share) / 1e3, 3, untold);
+}
+
+static void json_flood(const struct sr_bench *b)
+{
+	const struct flood *f = run.flood;
+	char text[SR_RANK_TEXT];
+
+	(void)printf(",\"flood\":{\"rate\":%u,\"begun\":%llu,\"documents\":%llu,"
+		     "\"handshakes\":%llu,\"turned_away\":%llu},\"percentiles\":{", run.rate,
+		     (unsigned long long)f->begun, (unsigned long long)f->documents,
+		     (unsigned long long)f->handshakes, (unsigned long long)f->turned_away);
+	for (uint32_t kind = 0; kind < KINDS; kind++) {
+		(void)printf("%s\"%s\":{\"count\":%zu", kind ? "," : "", b->rows[kind].key,
+			     run.samples[kind].count);
+		for (size_t i = 0; i < SHARES; i++)
+			(void)printf(",\"%s_us\":%s", share_names[i],
+				     at_us(text, kind, shares[i], "null"));
+		(void)printf("}");
+	}
+	(void)printf("}");
+}
+
+static void print_samples(const struct sr_bench *b)
+{
+	const struct flood *f = run.flood;
+	char text[SR_RANK_TEXT];
+
+	for (uint32_t kind = 0; kind < KINDS; kind++) {
+		(void)printf("%s: every order from when it was due, disturbed rounds too:",
+			     b->rows[kind].key);
+		for (size_t i = 0; i < SHARES; i++)
+			(void)printf(" %s %s%s", share_names[i],
+				     at_us(text, kind, shares[i], "-"),
+				     i + 1 < SHARES ? "," : " us\n");
+	}
+	(void)printf("flood: %u conversations a second asked for; %llu begun, %llu documents, %llu "
+		     "handshakes, all refused; %llu turned away before; %ld CPUs for two loops and the "
+		     "flood's threads; pool-dry 0\n", run.rate, (unsigned long long)f->begun,
+		     (unsigned long long)f->documents, (unsigned long long)f->handshakes,
+		     (unsigned long long)f->turned_away, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static int report(const struct sr_bench *b)
+{
+	const struct sr_bench_row *r = b->rows;
+	const struct sr_bench_ratio ratios[] = {
+		{ "flood_over_quiet", "p50 in a flood over p50 without", &r[ROW_FLOOD],
+		  &r[ROW_QUIET], 0, 0, false },
+		{ "flood_over_quiet_p99", "p99 in a flood over p99 without", &r[ROW_FLOOD_P99],
+		  &r[ROW_QUIET_P99], 0, 0, false },
+	};
+	int code = sr_bench_end(b, ratios, sizeof ratios / sizeof ratios[0]);
+
+	if (!b->json)
+		print_samples(b);
+	return code;
+}
+
+static struct sr_bench bench = {
+	.name = "bench_flood",
+	.notice = "sealed, presigned, an order each 100 us; switches in a flood are no disturbance",
+	.rounds = 21,
+	.test_delay_ns = 20u * SR_NS_PER_MS,
+	.set_up = set_up,
+	.measure = measure,
+	.check = check,
+	.log = rig_show_log,
+	.report = report,
+	.json_more = json_flood,
+	.tear_down = tear_down,
+};
+
 static const struct sr_option options[] = {
-	{ "windows", "N", "windows of each kind (10)", sr_set_u32, &run.windows, 1, 1000 },
+	SR_BENCH_OPTIONS(bench),
 	{ "rate", "N", "conversations a second (1000)", sr_set_u32, &run.rate, 1, 100000 },
 };
 
@@ -283,29 +439,5 @@ static const struct sr_program program = {
 
 int main(int argc, char **argv)
 {
-	struct sr_reason why = { 0, "" };
-	struct sr_bench_watch from;
-	int ret = sr_config_args(&program, argc, argv, &why);
-
-	if (ret >= 0)
-		ret = ret < argc ? sr_reason_set(&why, -EINVAL, "unexpected argument `%s`",
-						 argv[ret]) : set_up(&why);
-	if (ret < 0 && !why.error)
-		(void)sr_reason_set(&why, ret, "%s", strerror(-ret));
-	memcpy(run.bench.cpus, run.cpus, sizeof run.cpus);
-	run.bench.peer = run.local;
-	from = sr_bench_look(&run.bench);
-	for (uint32_t i = 0; i < 2 * run.windows && ret >= 0; i++)
-		ret = window(i & 1);
-	(void)sr_bench_disturbed(&run.bench, &from);
-	if (ret >= 0 && (!sr_bench_tree(run.local) || !sr_bench_tree(run.flooder)))
-		ret = sr_reason_set(&why, -EXDEV, "no ratio: a side is not of this run's processes");
-	if (ret >= 0)
-		report();
-	else
-		rig_show_log();
-	tear_down();
-	if (ret < 0)
-		(void)fprintf(stderr, "bench_flood: %s\n", why.error ? why.text : strerror(-ret));
-	return ret < 0 ? (why.error == -EINVAL ? 2 : 1) : 0;
+	return sr_bench_main(&bench, &program, argc, argv);
 }

@@ -232,7 +232,10 @@ static inline int rig_start(struct sr_bench *b, uint32_t pool_slots, uint64_t ti
 
 	(void)snprintf(cpu, sizeof cpu, "%d", b->cpus[1]);
 	(void)snprintf(slots, sizeof slots, "%u", pool_slots);
+	/* Its other threads need not share our CPU. */
+	(void)sched_setaffinity(0, sizeof b->allowed, &b->allowed);
 	b->peer = start("sigring-local", argv, NULL, 0);
+	(void)sr_bench_pin(b->cpus[0]);
 	if (b->peer < 0)
 		return sr_reason_set(why, -errno, "cannot start sigring-local");
 	return rig_await_trust(timeout_ns, why);

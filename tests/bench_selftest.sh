@@ -37,7 +37,8 @@ field()
 	sed -n "s/.*\"$2\":{\"unit\":\"[^\"]*\",\"median\":\([0-9]*\).*/\1/p" "$1"
 }
 
-programs="bench_ring bench_local bench_order bench_agent bench_sign bench_session bench_scale bench_cancel"
+programs="bench_ring bench_local bench_order bench_agent bench_sign bench_session bench_scale bench_cancel \
+	bench_flood"
 
 for p in $programs; do
 	"$B/bench/$p" --help >"$work/help" 2>&1
