@@ -303,8 +303,9 @@ image: $(B)/sigringctl $(STATIC) ## an enclave image: the same twice, nothing in
 aarch64: ## cross-build, and run under qemu-user what can run there
 	$(Q)$(RUN_A) "aarch64=NO_INSTALL=$(NO_INSTALL) tests/aarch64.sh"
 bench: all bench-programs ## figures: ring against cache line and socket, round trip against bare signing
-	$(Q)for b in $(filter-out %/bench_sign %/bench_dudect %/bench_load,$(BENCH)); do $$b || exit 1; done
-	$(Q)bench/macro.sh $(B)
+	$(Q)failed=; for b in $(filter-out %/bench_sign %/bench_dudect %/bench_load,$(BENCH)); do $$b || failed="$$failed $${b##*/}"; done; \
+	bench/macro.sh $(B) || failed="$$failed macro.sh"; \
+	[ -z "$$failed" ] || { echo "bench: no figures of$$failed" >&2; exit 1; }
 bench-ring: $(B)/bench/bench_ring ## the ring against a cache line, sockets, pipes, eventfd and io_uring; peers that bench/peers/build.sh has built
 	$(Q)$< --all $(if $(wildcard $(B)/bench/peers.so),--peers)
 bench-sign: all $(B)/bench/bench_sign ## signing beside what users would pick instead; figures into build/figures
