@@ -290,7 +290,7 @@ model: ## the spin model of publish, take, death and re-attach; and its mutants
 	$(Q)$(RUN_A) "model=LONG=$(LONG) tests/model/run.sh build/model"
 headercheck: ## every header alone; the public ones as C11 and C++17
 	$(Q)$(RUN_A) headercheck=tests/headercheck.sh
-layers: all ## who includes and links what; no floating point, allocation or call where orders are judged
+layers: all $(B)/emulated/sigringctl ## who includes and links what; no floating point, allocation or call where orders are judged
 	$(Q)$(RUN_A) "layers=BUILD=$(B) tests/layers.sh" "pure=BUILD=$(B) tests/pure.sh"
 disasm: ## publish is one 8-byte store; stlr and ldar on aarch64
 	$(Q)$(RUN_A) disasm=tests/disasm.sh

@@ -214,6 +214,8 @@ check "nothing that is installed believes an emulated security module" \
 		case $file in *.d) continue ;; esac
 		! grep -qa __wrap_sr_attest_document "$file" || echo "$file"
 	done)"
+check "and what does would be seen" \
+	"$(grep -qa __wrap_sr_attest_document "$BUILD/emulated/sigringctl" || echo "emulated/sigringctl")"
 check "soname is libsigring.so.0" \
 	"$(readelf -d "$BUILD/libsigring.so.0" | grep -q 'SONAME.*\[libsigring\.so\.0\]' ||
 		echo "it is not")"
