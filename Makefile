@@ -294,8 +294,8 @@ layers: all $(B)/emulated/sigringctl ## who includes and links what; no floating
 	$(Q)$(RUN_A) "layers=BUILD=$(B) tests/layers.sh" "pure=BUILD=$(B) tests/pure.sh"
 disasm: ## publish is one 8-byte store; stlr and ldar on aarch64
 	$(Q)$(RUN_A) disasm=tests/disasm.sh
-readme: all ## README's snippet, man pages, option lists
-	$(Q)$(RUN_A) "readme=BUILD=$(B) tests/readme.sh"
+readme: all ## README's snippet, man pages, option lists, log lines
+	$(Q)$(RUN_A) "readme=BUILD=$(B) tests/readme.sh" "log-lines=python3 tests/log_lines.py"
 selftest: all bench-programs ## the benchmarks' own arithmetic
 	$(Q)$(RUN_A) "bench-selftest=tests/bench_selftest.sh $(B)"
 image: $(B)/sigringctl $(STATIC) ## an enclave image: the same twice, nothing in it that need not be, measured twice
