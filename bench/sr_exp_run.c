@@ -34,6 +34,8 @@ static int submit_one(struct run *r, uint64_t intended)
 	};
 	int ret;
 
+	if (e->call && e->number == e->call_at)
+		e->call(e->call_arg);
 	sr_put64(e->message, e->number + 1);
 	order->submit = now(r);
 	order->intended = intended ? intended : order->submit;

@@ -22,6 +22,9 @@ struct sr_exp_engine {
 	uint32_t counter; /* enum sr_counter_kind */
 	uint64_t ticks_per_s;
 	uint64_t poll_delay_ns; /* injected before each poll; 0 but in tests */
+	uint64_t call_at;       /* in front of which `number` this is called; likewise */
+	void (*call)(void *arg);
+	void *call_arg;
 	uint64_t number;        /* of the last order, in all runs */
 	struct sr_completion last; /* of the last order that was popped, */
 	unsigned char message[SR_EXP_MESSAGE_BYTES]; /* and what it signs, of a blind one */

@@ -22,11 +22,12 @@ SR_BEGIN_DECLS
 SR_WARN_UNUSED int sr_exp_test_arithmetic(struct sr_reason *why);
 
 /*
- * sr_exp_test_run - a short run of everything: every order was joined, its stages add up,
- * and the row "delayed", where the client waits SR_EXP_TEST_DELAY_NS before each poll, has
- * orders that show that in their last stage and in no other.
+ * sr_exp_test_run - a short run of everything: every order was joined and its stages add
+ * up. And what is injected shows where it must, and in many orders: a wait of
+ * SR_EXP_TEST_DELAY_NS before each poll in the last stage alone; an agent that is stopped
+ * for a while in the first; a signer that is, in its stream and queue, and by the schedule.
  *
- * @lab: as for a run; its samples and segment are changed.
+ * @lab: as for a run with signers of our own; what it asks for is changed.
  * Returns 0, -EBADMSG or -errno with a reason.
  */
 SR_WARN_UNUSED int sr_exp_test_run(struct sr_exp_lab *lab, struct sr_reason *why);
