@@ -22,9 +22,8 @@
 
 #include "sr_attach.h"
 #include "sr_control.h"
-#include "sr_histogram.h"
 #include "sr_local_rig.h"
-#include "sr_rank.h"
+#include "sr_tails.h"
 
 #define ORDERS 1000u /* of a window: ten lie beyond its p99 */
 #define ORDERS_TEST 8u
@@ -50,7 +49,7 @@ static struct {
 	uint32_t rate;
 	struct sr_client *client;
 	struct sr_session *session;
-	struct sr_histogram samples[KINDS];
+	struct sr_histogram samples[ROWS]; /* of the first KINDS */
 	struct flood *flood;
 	int wake; /* an eventfd on which the flooding process sleeps */
 	uint64_t number;
@@ -340,53 +339,22 @@ static int check(struct sr_bench *b, struct sr_reason *why)
 
 /* ---- the figures ---- */
 
-static const uint32_t shares[] = { 50000, 99000, 99900, 99990, 100000 };
-static const char *const share_names[] = { "p50", "p99", "p99.9", "p99.99", "max" };
-
-#define SHARES (sizeof shares / sizeof shares[0])
-
-static const char *at_us(char text[SR_RANK_TEXT], uint32_t kind, uint32_t share,
-			 const char *untold)
-{
-	struct sr_histogram *h = &run.samples[kind];
-
-	return sr_rank_text(text, h->count, share,
-			    (double)sr_histogram_percentile(h, share) / 1e3, 3, untold);
-}
-
 static void json_flood(const struct sr_bench *b)
 {
 	const struct flood *f = run.flood;
-	char text[SR_RANK_TEXT];
 
 	(void)printf(",\"flood\":{\"rate\":%u,\"begun\":%llu,\"documents\":%llu,"
-		     "\"handshakes\":%llu,\"turned_away\":%llu},\"percentiles\":{", run.rate,
+		     "\"handshakes\":%llu,\"turned_away\":%llu}", run.rate,
 		     (unsigned long long)f->begun, (unsigned long long)f->documents,
 		     (unsigned long long)f->handshakes, (unsigned long long)f->turned_away);
-	for (uint32_t kind = 0; kind < KINDS; kind++) {
-		(void)printf("%s\"%s\":{\"count\":%zu", kind ? "," : "", b->rows[kind].key,
-			     run.samples[kind].count);
-		for (size_t i = 0; i < SHARES; i++)
-			(void)printf(",\"%s_us\":%s", share_names[i],
-				     at_us(text, kind, shares[i], "null"));
-		(void)printf("}");
-	}
-	(void)printf("}");
+	sr_tails_json(b, run.samples, NULL);
 }
 
 static void print_samples(const struct sr_bench *b)
 {
 	const struct flood *f = run.flood;
-	char text[SR_RANK_TEXT];
 
-	for (uint32_t kind = 0; kind < KINDS; kind++) {
-		(void)printf("%s: every order from when it was due, disturbed rounds too:",
-			     b->rows[kind].key);
-		for (size_t i = 0; i < SHARES; i++)
-			(void)printf(" %s %s%s", share_names[i],
-				     at_us(text, kind, shares[i], "-"),
-				     i + 1 < SHARES ? "," : " us\n");
-	}
+	sr_tails_print(b, run.samples, NULL, "every order, from when it was due");
 	(void)printf("flood: %u conversations a second asked for; %llu begun, %llu documents, %llu "
 		     "handshakes, all refused; %llu turned away before; %ld CPUs for two loops and the "
 		     "flood's threads; pool-dry 0\n", run.rate, (unsigned long long)f->begun,

@@ -17,8 +17,8 @@
 #include <openssl/sha.h>
 #include <secp256k1.h>
 
-#include "sr_histogram.h"
 #include "sr_local_rig.h"
+#include "sr_tails.h"
 #include "sr_verify.h"
 
 #define MESSAGE_BYTES 256u
@@ -246,6 +246,11 @@ static void tear_down(struct sr_bench *b)
 	free(run.proofs);
 }
 
+static void json_tails(const struct sr_bench *b)
+{
+	sr_tails_json(b, run.samples, NULL);
+}
+
 static int report(const struct sr_bench *b)
 {
 	const struct sr_bench_ratio ratios[] = {
@@ -262,14 +267,8 @@ static int report(const struct sr_bench *b)
 	};
 	int code = sr_bench_end(b, ratios, sizeof ratios / sizeof ratios[0]);
 
-	for (int i = 0; i < ROWS && !b->json; i++)
-		(void)printf("%s: every sample, disturbed rounds too: p50 %.1f, p90 %.1f, p99 %.1f, "
-			     "p99.9 %.1f, max %.1f us\n", b->rows[i].key,
-			     (double)sr_histogram_percentile(&run.samples[i], 50000) / 1e3,
-			     (double)sr_histogram_percentile(&run.samples[i], 90000) / 1e3,
-			     (double)sr_histogram_percentile(&run.samples[i], 99000) / 1e3,
-			     (double)sr_histogram_percentile(&run.samples[i], 99900) / 1e3,
-			     (double)sr_histogram_percentile(&run.samples[i], 100000) / 1e3);
+	if (!b->json)
+		sr_tails_print(b, run.samples, NULL, "every signature");
 	if (!b->json)
 		(void)printf("%u signatures verified by OpenSSL, one a round and row; pool-dry 0\n",
 			     run.proof_count);
@@ -293,6 +292,7 @@ static struct sr_bench bench = {
 	.check = check,
 	.log = rig_show_log,
 	.report = report,
+	.json_more = json_tails,
 	.tear_down = tear_down,
 };
 

@@ -30,11 +30,11 @@
 	"      \"unexpired_notional_max\": \"unlimited\", \"lease\": false }"
 
 #include "sr_hash.h"
-#include "sr_histogram.h"
 #include "sr_hl_action.h"
 #include "sr_local_rig.h"
 #include "sr_order_slots.h"
 #include "sr_sample.h"
+#include "sr_tails.h"
 #include "sr_verify.h"
 
 #define OPERATIONS 16u /* of a batch */
@@ -98,6 +98,7 @@ static struct {
 	char text[TEXT_BYTES];
 	uint32_t action_bytes; /* of msgpack and what is hashed with it */
 	struct sr_histogram batches[ROWS];
+	uint32_t per[ROWS]; /* operations in each */
 	struct proof *proofs;
 	uint32_t proof_count;
 	uint32_t proof_room;
@@ -356,6 +357,7 @@ static void rows_name(struct sr_bench *b)
 	for (uint32_t at = 0; at < ROWS; at++) {
 		uint32_t sample = at - ROW_VENUES + 1;
 
+		run.per[at] = is_ring(at) ? 1 : OPERATIONS;
 		if (at < ROW_VENUES || at >= ROW_PATCH) {
 			(void)sr_bench_row(b, names[at].key, names[at].text, SR_BENCH_NS);
 			continue;
@@ -496,18 +498,10 @@ static void tear_down(struct sr_bench *b)
 
 /* ---- output ---- */
 
-static void percentiles_print(const struct sr_bench *b)
+static void json_tails(const struct sr_bench *b)
 {
-	(void)printf("every batch of %u operations, their mean, and every order through the ring; "
-		     "disturbed rounds too; ns:\n", OPERATIONS);
-	for (uint32_t at = 0; at < ROWS; at++) {
-		double per = is_ring(at) ? 1 : OPERATIONS;
-
-		(void)printf("  %-20s p50 %8.0f  p99 %8.0f  p99.9 %8.0f\n", b->rows[at].key,
-			     (double)sr_histogram_percentile(&run.batches[at], 50000) / per,
-			     (double)sr_histogram_percentile(&run.batches[at], 99000) / per,
-			     (double)sr_histogram_percentile(&run.batches[at], 99900) / per);
-	}
+	slots_json(b);
+	sr_tails_json(b, run.batches, run.per);
 }
 
 static int report(const struct sr_bench *b)
@@ -530,7 +524,8 @@ static int report(const struct sr_bench *b)
 	if (b->json)
 		return code;
 	slots_text();
-	percentiles_print(b);
+	sr_tails_print(b, run.batches, run.per, "the mean of each batch, and every order through the "
+		       "ring");
 	(void)printf("%u digests computed again and their signatures verified by OpenSSL; pool-dry "
 		     "0\n", run.proof_count);
 	return code;
@@ -553,7 +548,7 @@ static struct sr_bench bench = {
 	.check = check,
 	.log = rig_show_log,
 	.report = report,
-	.json_more = slots_json,
+	.json_more = json_tails,
 	.tear_down = tear_down,
 };
 

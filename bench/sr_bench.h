@@ -95,6 +95,7 @@ struct sr_bench {
 	uint64_t excused; /* involuntary switches of this round, see sr_bench_excuse() */
 	int delay_row; /* -1 = none */
 	uint64_t delay_ns;
+	int (*prepare)(struct sr_bench *bench); /* in front of a round, not watched; or NULL */
 	/* Measures row @at into its `now` and `best`. 0 or -errno. */
 	int (*measure)(struct sr_bench *bench, uint32_t at);
 	void (*json_more)(const struct sr_bench *bench); /* prints `,"key":...`; or NULL */
@@ -446,10 +447,13 @@ static inline int sr_bench_round(struct sr_bench *b, uint32_t number)
 static inline int sr_bench_run(struct sr_bench *b)
 {
 	for (uint32_t i = 0; i < b->rounds * SR_BENCH_TRIES && b->kept < b->rounds; i++) {
-		struct sr_bench_watch from = sr_bench_look(b);
+		struct sr_bench_watch from;
 		bool disturbed;
-		int ret;
+		int ret = b->prepare ? b->prepare(b) : 0;
 
+		if (ret < 0)
+			return ret;
+		from = sr_bench_look(b);
 		ret = sr_bench_round(b, i);
 		if (ret < 0)
 			return ret;

@@ -203,18 +203,6 @@ void sr_load_rig_seat(struct sr_load_seat *seat)
 
 /* ---- what they count ---- */
 
-static uint64_t number_of(const char *text, const char *group, const char *name)
-{
-	char key[48];
-	const char *at;
-
-	(void)snprintf(key, sizeof key, "\"%s\":{", group);
-	at = strstr(text, key);
-	(void)snprintf(key, sizeof key, "\"%s\":", name);
-	at = at ? strstr(at, key) : NULL;
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
 static uint64_t resident_kib(pid_t pid)
 {
 	char path[64], line[256];
@@ -233,11 +221,7 @@ static uint64_t resident_kib(pid_t pid)
 
 static bool ask(char *text, size_t room)
 {
-	char *const argv[] = { "sigringctl", "status", "--json", "--socket",
-			       programs.set->socket ? (char *)(uintptr_t)programs.set->socket :
-						      rig.socket, NULL };
-
-	return finish(start("sigringctl", argv, text, room)) == 0;
+	return rig_status(programs.set->socket ? programs.set->socket : rig.socket, text, room);
 }
 
 void sr_load_rig_ask(struct sr_load_counters *c, bool settle)
@@ -249,23 +233,23 @@ void sr_load_rig_ask(struct sr_load_counters *c, bool settle)
 	if (!rig.bin[0] && rig_find_programs(NULL) < 0)
 		return;
 	c->known = ask(text, sizeof text);
-	told = number_of(text, "agent", "told");
+	told = rig_number(text, "agent", "told");
 	/* The signer tells its counters twice a second; the second time is of after now. */
-	while (settle && c->known && number_of(text, "agent", "told") < told + 2 &&
+	while (settle && c->known && rig_number(text, "agent", "told") < told + 2 &&
 	       sr_now_ns() < end_ns) {
 		(void)usleep(50000);
 		c->known = ask(text, sizeof text);
 	}
 	if (!c->known)
 		return;
-	c->signed_ = number_of(text, "signer", "signed");
-	c->denied = number_of(text, "signer", "denied");
-	c->presigned = number_of(text, "signer", "presigned");
-	c->fallbacks = number_of(text, "signer", "fallbacks");
-	c->pool_dry = number_of(text, "signer", "pool_dry");
-	c->repeats = number_of(text, "signer", "repeats");
-	c->times_up = number_of(text, "stream", "times_up");
-	c->credit_stalls = number_of(text, "agent", "credit_stalls");
+	c->signed_ = rig_number(text, "signer", "signed");
+	c->denied = rig_number(text, "signer", "denied");
+	c->presigned = rig_number(text, "signer", "presigned");
+	c->fallbacks = rig_number(text, "signer", "fallbacks");
+	c->pool_dry = rig_number(text, "signer", "pool_dry");
+	c->repeats = rig_number(text, "signer", "repeats");
+	c->times_up = rig_number(text, "stream", "times_up");
+	c->credit_stalls = rig_number(text, "agent", "credit_stalls");
 	c->agent_kib = resident_kib(programs.agent);
 	c->signer_kib = resident_kib(programs.signer);
 }

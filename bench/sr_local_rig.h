@@ -16,6 +16,8 @@
 #include "sr_bench.h"
 
 #define RIG_KEYS 2u /* ids 1 and 2 */
+#define RIG_POOL_BATCH 16u
+#define RIG_POOL_LOW 1u /* percent of the pool, below which it is filled again, in idle turns */
 
 /* What the manifest lets keys sign; a benchmark may say something else before it includes this. */
 #ifndef RIG_PERMIT
@@ -223,15 +225,17 @@ static inline int rig_await_trust(uint64_t timeout_ns, struct sr_reason *why)
 static inline int rig_start(struct sr_bench *b, uint32_t pool_slots, uint64_t timeout_ns,
 			    struct sr_reason *why)
 {
-	char cpu[16], slots[16];
+	char cpu[16], slots[16], batch[16], low[16];
 	char *const argv[] = { "sigring-local", "--socket", rig.socket, "--keys", rig.keys, "--cpu",
 			       cpu, "--wait", "spin", "--allow-snapshot", "--pool-slots", slots,
-			       "--pool-batch", "16", "--pool-low", "1", "--refill", "idle",
+			       "--pool-batch", batch, "--pool-low", low, "--refill", "idle",
 			       "--operators", rig.operators, "--operators-needed", "1",
 			       "--manifest", rig.manifest, "--trust-out", rig.trust, NULL };
 
 	(void)snprintf(cpu, sizeof cpu, "%d", b->cpus[1]);
 	(void)snprintf(slots, sizeof slots, "%u", pool_slots);
+	(void)snprintf(batch, sizeof batch, "%u", RIG_POOL_BATCH);
+	(void)snprintf(low, sizeof low, "%u", RIG_POOL_LOW);
 	/* Its other threads need not share our CPU. */
 	(void)sched_setaffinity(0, sizeof b->allowed, &b->allowed);
 	b->peer = start("sigring-local", argv, NULL, 0);
@@ -241,14 +245,58 @@ static inline int rig_start(struct sr_bench *b, uint32_t pool_slots, uint64_t ti
 	return rig_await_trust(timeout_ns, why);
 }
 
-/* Was the pool dry at any time? Asks as an operator would. */
-static inline int rig_check_pool(struct sr_reason *why)
+/* What agent and signer say of themselves, asked as an operator would. */
+static inline bool rig_status(const char *socket, char *text, size_t room)
 {
-	char *const ask[] = { "sigringctl", "status", "--json", "--socket", rig.socket, NULL };
+	char *const ask[] = { "sigringctl", "status", "--json", "--socket",
+			      (char *)(uintptr_t)socket, NULL };
+
+	return finish(start("sigringctl", ask, text, room)) == 0;
+}
+
+/* A counter of such an answer, of agent, stream or signer; 0 when it is not there. */
+static inline uint64_t rig_number(const char *text, const char *group, const char *name)
+{
+	char key[48];
+	const char *at;
+
+	(void)snprintf(key, sizeof key, "\"%s\":{", group);
+	at = strstr(text, key);
+	(void)snprintf(key, sizeof key, "\"%s\":", name);
+	at = at ? strstr(at, key) : NULL;
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/*
+ * rig_await_pool - the pool has given @taken presignatures and is full again.
+ *
+ * The signer tells its counters twice a second, and these are not older than the last
+ * order: the answer counts it. 0; -ETIMEDOUT with a reason.
+ */
+static inline int rig_await_pool(uint64_t taken, uint64_t timeout_ns, struct sr_reason *why)
+{
+	uint64_t end_ns = sr_now_ns() + timeout_ns;
 	static char text[1 << 16];
 
-	if (finish(start("sigringctl", ask, text, sizeof text)) == 0 &&
-	    strstr(text, "\"pool_dry\":0,") && strstr(text, "\"fallbacks\":0,"))
+	while (sr_now_ns() < end_ns) {
+		if (rig_status(rig.socket, text, sizeof text) &&
+		    rig_number(text, "signer", "pool_taken") == taken &&
+		    rig_number(text, "signer", "pool_depth") + RIG_POOL_BATCH >
+			    rig_number(text, "signer", "pool_slots"))
+			return 0;
+		(void)usleep(100000);
+	}
+	return sr_reason_set(why, -ETIMEDOUT, "the pool of presignatures does not get full again");
+}
+
+/* Was the pool dry at any time? */
+static inline int rig_check_pool(struct sr_reason *why)
+{
+	static char text[1 << 16];
+
+	(void)usleep(1100000); /* what it tells then is of after the run */
+	if (rig_status(rig.socket, text, sizeof text) && strstr(text, "\"pool_dry\":0,") &&
+	    strstr(text, "\"fallbacks\":0,"))
 		return 0;
 	return sr_reason_set(why, -EBADMSG, "the pool of presignatures was dry, or cannot be asked: no "
 			     "result");

@@ -18,12 +18,12 @@
 #define SR_RANK_TEXT 24u
 
 /* sr_rank_told - is the percentile of that share (hundred-thousandths) told? */
-static inline bool sr_rank_told(uint64_t samples, uint32_t share)
+static inline bool sr_rank_told(uint64_t count, uint32_t share)
 {
 	if (share >= SR_RANK_SHARE_ALL)
-		return samples > 0;
-	return samples / SR_RANK_SHARE_ALL * (SR_RANK_SHARE_ALL - share) +
-	       samples % SR_RANK_SHARE_ALL * (SR_RANK_SHARE_ALL - share) / SR_RANK_SHARE_ALL >=
+		return count > 0;
+	return count / SR_RANK_SHARE_ALL * (SR_RANK_SHARE_ALL - share) +
+	       count % SR_RANK_SHARE_ALL * (SR_RANK_SHARE_ALL - share) / SR_RANK_SHARE_ALL >=
 	       SR_RANK_BEYOND;
 }
 
@@ -34,10 +34,10 @@ static inline bool sr_rank_told(uint64_t samples, uint32_t share)
  *
  * Returns @text.
  */
-static inline const char *sr_rank_text(char text[SR_RANK_TEXT], uint64_t samples, uint32_t share,
+static inline const char *sr_rank_text(char text[SR_RANK_TEXT], uint64_t count, uint32_t share,
 				       double value, int decimals, const char *untold)
 {
-	if (sr_rank_told(samples, share))
+	if (sr_rank_told(count, share))
 		(void)snprintf(text, SR_RANK_TEXT, "%.*f", decimals, value);
 	else
 		(void)snprintf(text, SR_RANK_TEXT, "%s", untold);
