@@ -66,6 +66,17 @@ cat >"$dir/stop" <<-EOF
 	rm -f "$dir/pid"
 EOF
 
+# What perf runs: the answers that the agent has given when it begins to count and when it ends.
+cat >"$dir/window" <<-EOF
+	answers() {
+		"$bin/sigringctl" status --json --socket "$dir/sock" |
+			sed -n 's/.*"agent":{[^}]*"replies":\([0-9]*\).*/\1/p'
+	}
+	before=\$(answers)
+	sleep "$seconds"
+	echo \$((\$(answers) - before)) >"$dir/\$1.orders"
+EOF
+
 # timed NAME PREPARE COMMAND...: a line of the table.
 timed() {
 	local name=$1 prepare=$2
@@ -122,22 +133,28 @@ done
 sleep 1
 trader=$(pgrep -P $load -x bench_load | head -n 1)
 events=raw_syscalls:sys_enter,context-switches,cycles,instructions,cache-misses
-perf stat -x, -o "$dir/trader" -e $events -t "$trader" -- sleep "$seconds" 2>"$dir/perf" &
-perf stat -x, -o "$dir/local" -e $events -p "$(cat "$dir/pid")" -- sleep "$seconds" \
+perf stat -x, -o "$dir/trader" -e $events -t "$trader" -- bash "$dir/window" trader 2>"$dir/perf" &
+perf stat -x, -o "$dir/local" -e $events -p "$(cat "$dir/pid")" -- bash "$dir/window" local \
 	2>>"$dir/perf" || :
 wait $! || :
 code=0
 wait $load || code=$?
 load=
 [ $code -eq 0 ] || { cat "$dir/load" "$dir/log" >&2; exit 1; }
-echo "by perf stat, $seconds s of $rate orders a second, sealed, both loops spin; an order:"
-# of FILE WHO: a line for each event, or why it was not counted.
+echo "by perf stat, $seconds s at $rate orders a second, sealed, both loops spin; an order:"
+# of FILE WHO: a line for each event, or why it was not counted; by the orders of that time.
 of() {
 	if ! grep -q '^[^#]' "$1" 2>/dev/null; then
 		echo "  $2: not counted: $(grep -m 1 . "$dir/perf")"
 		return
 	fi
-	awk -F, -v who="$2" -v orders=$((rate * seconds)) '/^#/ || NF < 3 { next }
+	orders=$(cat "$1.orders" 2>/dev/null)
+	if ! [ "${orders:-0}" -gt 0 ]; then
+		echo "  $2: the agent does not tell how many orders there were" >&2
+		return 1
+	fi
+	echo "  $2: $orders orders"
+	awk -F, -v who="$2" -v orders="$orders" '/^#/ || NF < 3 { next }
 		$1 ~ /^[0-9.]+$/ { printf "  %-52s %9.3f\n", who ": " $3, $1 / orders; next }
 		{ printf "  %-52s  not here: %s\n", who ": " $3, $1 }' "$1"
 }
