@@ -24,6 +24,7 @@ struct sr_baseline_line {
 	double median_ns;       /* published; 0: there is none */
 	double p99_ns;          /* likewise */
 	double bytes;           /* that one operation works through; 0: not said */
+	double gib_s;           /* published, of its own file; 0: there is none */
 };
 
 /* Operations a second and core. */
@@ -42,6 +43,14 @@ static inline void sr_baseline_ns(char text[24], double ns)
 		(void)snprintf(text, 24, "-");
 	else
 		(void)snprintf(text, 24, ns < 100 ? "%.1f" : "%.0f", ns);
+}
+
+static inline void sr_baseline_gib(char text[24], double gib_s)
+{
+	if (gib_s <= 0)
+		(void)snprintf(text, 24, "-");
+	else
+		(void)snprintf(text, 24, "%.2f", gib_s);
 }
 
 /*
@@ -68,10 +77,11 @@ static inline void sr_baseline_print(const struct sr_bench *b, const double *p99
 		sr_baseline_rate(text[5], l->median_ns);
 		(void)printf("%-46s %9s %9s %9s | %-33s %9s %9s %9s\n", b->rows[l->row].text,
 			     text[0], text[1], text[2], l->theirs, text[3], text[4], text[5]);
-		if (l->bytes > 0)
-			(void)printf("%-46s %29.2f | %-33s %29s\n", "  GiB/s",
-				     l->bytes / ns / 1.073741824, "",
-				     l->median_ns > 0 ? "1.65" : "-");
+		if (l->bytes <= 0)
+			continue;
+		sr_baseline_gib(text[0], ns > 0 ? l->bytes / ns * 1e9 / (1u << 30) : 0);
+		sr_baseline_gib(text[1], l->gib_s);
+		(void)printf("%-46s %29s | %-33s %29s\n", "  GiB/s", text[0], "", text[1]);
 	}
 	(void)printf(SR_BASELINE_MACHINE "\n");
 }

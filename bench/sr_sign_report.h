@@ -14,6 +14,7 @@
 
 #include "sr_bench.h"
 #include "sr_histogram.h"
+#include "sr_rank.h"
 
 #define SR_SIGN_NEAR_NS 5000u
 
@@ -126,16 +127,22 @@ static inline void sr_sign_print_middle(double low_us, double high_us, double ne
 		(void)printf(" %8s\n", "-");
 }
 
+/* In microseconds; 0, which is not told, where too few samples lie beyond. */
+static inline double sr_sign_told_us(const struct sr_sign_figures *f, uint32_t share, uint64_t ns)
+{
+	return sr_rank_told(f->count, share) ? (double)ns / 1e3 : 0;
+}
+
 static inline void sr_sign_print_row(const struct sr_bench_row *row, struct sr_histogram *h)
 {
 	struct sr_sign_figures f = sr_sign_figures_of(h);
 
 	(void)printf("  %-52s %7zu", row->text, f.count);
 	sr_sign_print_us((double)f.p50_ns / 1e3);
-	sr_sign_print_us((double)f.p90_ns / 1e3);
-	sr_sign_print_us((double)f.p99_ns / 1e3);
-	sr_sign_print_us((double)f.p999_ns / 1e3);
-	sr_sign_print_us((double)f.p9999_ns / 1e3);
+	sr_sign_print_us(sr_sign_told_us(&f, 90000, f.p90_ns));
+	sr_sign_print_us(sr_sign_told_us(&f, 99000, f.p99_ns));
+	sr_sign_print_us(sr_sign_told_us(&f, 99900, f.p999_ns));
+	sr_sign_print_us(sr_sign_told_us(&f, 99990, f.p9999_ns));
 	sr_sign_print_us((double)f.max_ns / 1e3);
 	sr_sign_print_middle((double)f.p25_ns / 1e3, (double)f.p75_ns / 1e3, f.near);
 }
@@ -168,14 +175,21 @@ static inline void sr_sign_print(const struct sr_bench *b, struct sr_histogram *
 static inline void sr_sign_json_row(const struct sr_bench_row *row, struct sr_histogram *h)
 {
 	struct sr_sign_figures f = sr_sign_figures_of(h);
+	const struct {
+		const char *name;
+		uint32_t share;
+		uint64_t ns;
+	} of[] = { { "p25", 25000, f.p25_ns }, { "p50", 50000, f.p50_ns },
+		   { "p75", 75000, f.p75_ns }, { "p90", 90000, f.p90_ns },
+		   { "p99", 99000, f.p99_ns }, { "p99.9", 99900, f.p999_ns },
+		   { "p99.99", 99990, f.p9999_ns }, { "max", 100000, f.max_ns } };
+	char text[SR_RANK_TEXT];
 
-	(void)printf("\"%s\":{\"count\":%zu,\"p25_ns\":%llu,\"p50_ns\":%llu,\"p75_ns\":%llu,"
-		     "\"p90_ns\":%llu,\"p99_ns\":%llu,\"p99.9_ns\":%llu,\"p99.99_ns\":%llu,"
-		     "\"max_ns\":%llu,\"within_5us\":%.6f}", row->key, f.count,
-		     (unsigned long long)f.p25_ns, (unsigned long long)f.p50_ns,
-		     (unsigned long long)f.p75_ns, (unsigned long long)f.p90_ns,
-		     (unsigned long long)f.p99_ns, (unsigned long long)f.p999_ns,
-		     (unsigned long long)f.p9999_ns, (unsigned long long)f.max_ns, f.near);
+	(void)printf("\"%s\":{\"count\":%zu,", row->key, f.count);
+	for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+		(void)printf("\"%s_ns\":%s,", of[i].name,
+			     sr_rank_text(text, f.count, of[i].share, (double)of[i].ns, 0, "null"));
+	(void)printf("\"within_5us\":%.6f}", f.near);
 }
 
 static inline void sr_sign_json_us(const char *key, double us, bool last)
