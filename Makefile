@@ -306,7 +306,7 @@ bench: all bench-programs ## figures: ring against cache line and socket, round 
 	$(Q)failed=; for b in $(filter-out %/bench_sign %/bench_dudect %/bench_load,$(BENCH)); do $$b || failed="$$failed $${b##*/}"; done; \
 	bench/macro.sh $(B) || failed="$$failed macro.sh"; \
 	[ -z "$$failed" ] || { echo "bench: no figures of$$failed" >&2; exit 1; }
-bench-ring: $(B)/bench/bench_ring ## the ring against a cache line, sockets, pipes, eventfd and io_uring; peers that bench/peers/build.sh has built
+bench-ring: $(B)/bench/bench_ring ## the ring against a cache line, sockets, pipes, eventfd and io_uring; other libraries' rings that bench/peers/build.sh has built
 	$(Q)$< --all $(if $(wildcard $(B)/bench/peers.so),--peers)
 bench-sign: all $(B)/bench/bench_sign ## signing beside what users would pick instead; figures into build/figures
 	$(Q)mkdir -p build/figures

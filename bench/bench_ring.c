@@ -8,8 +8,8 @@
  * polled by the other. The rings are the product's: regions made, sealed and
  * joined as at an attach, sr_slot.h for every access, the next slot for each
  * message, the copy judged. Sockets and pipes (sr_ring_wires.h) carry as many bytes
- * each way as the ring's slots have. Each round trip is also given as a multiple of the
- * raw line of its own rounds.
+ * each way as the ring's slots have. Each round trip, and each rate one way
+ * (sr_ring_flows.h), is also given as a multiple of the raw line of its own rounds.
  */
 #include "sr_ring_rows.h"
 
@@ -21,115 +21,39 @@
 #define BATCH 64u
 #define STREAM_BATCH 20000u
 #define BATCH_MAX 200u
-#define SIBLINGS 1.25 /* work slowed down so much by the other CPU's: they share a core */
+#define SHARED 1.25 /* slowed down so much by the other CPU: they share what it needs */
 
-static bool all, vsock, with_peers;
+static bool all, vsock, with_peers, sqpoll;
+static int uring_far[URINGS]; /* the other side's ends; -1: none */
 
-static bool is_rate(const struct row *row)
+static bool few_cpus(void)
 {
-	return row->kind == KIND_RING_RATE || row->kind == KIND_WIRE_RATE;
-}
-
-static void ask(const struct row *row, uint32_t count)
-{
-	switch (row->kind) {
-	case KIND_LINES:
-		lines_ask_spin(count);
-		break;
-	case KIND_LINES_PAUSE:
-		lines_ask_pause(count);
-		break;
-	case KIND_ONE_LINE:
-		one_ask(count);
-		break;
-	case KIND_RING:
-		ring_ask_spin(&rings[row->of], count);
-		break;
-	case KIND_RING_PAUSE:
-		ring_ask_pause(&rings[row->of], count);
-		break;
-	case KIND_RING_RATE:
-		ring_flood(&rings[row->of], count);
-		break;
-	case KIND_BELL:
-		bell_ask(&rings[row->of], count);
-		break;
-	case KIND_WIRE_RATE:
-		wire_flood((int)row->of, row->bytes, count);
-		break;
-	case KIND_PEER:
-		if (peers[row->of].peer->ask(peers[row->of].memory, count,
-					     &peers[row->of].number) < 0) {
-			errno = EBADMSG;
-			die("a peer's reply is not the request's");
-		}
-		break;
-	case KIND_WORK:
-	case KIND_WORK_BOTH:
-		work(count);
-		hold(shared->delay_ns * count);
-		break;
-	default:
-		wire_ask((int)row->of, row->kind == KIND_WIRE, row->bytes, count);
-		break;
-	}
-}
-
-/* @count messages; @orders of them are asked for together. */
-static void serve(const struct row *row, uint32_t orders, uint32_t count, uint64_t delay_ns)
-{
-	switch (row->kind) {
-	case KIND_LINES:
-		lines_serve_spin(orders * count, delay_ns);
-		break;
-	case KIND_LINES_PAUSE:
-		lines_serve_pause(orders * count, delay_ns);
-		break;
-	case KIND_ONE_LINE:
-		one_serve(orders * count, delay_ns);
-		break;
-	case KIND_RING:
-	case KIND_RING_RATE:
-		ring_serve_spin(&rings[row->of], orders * count, delay_ns);
-		break;
-	case KIND_RING_PAUSE:
-		ring_serve_pause(&rings[row->of], orders * count, delay_ns);
-		break;
-	case KIND_BELL:
-		bell_serve(&rings[row->of], orders * count, delay_ns);
-		break;
-	case KIND_WIRE_RATE:
-		while (orders--)
-			wire_drain((int)row->of, row->bytes, count, delay_ns);
-		break;
-	case KIND_PEER:
-		peers[row->of].peer->serve(peers[row->of].memory, orders * count, delay_ns);
-		break;
-	case KIND_WORK:
-		while (!sr_load_acquire(&shared->worked)) /* pairs with measure() */
-			(void)usleep(100);
-		break;
-	case KIND_WORK_BOTH:
-		while (!sr_load_acquire(&shared->worked))
-			work(1);
-		break;
-	default:
-		wire_serve((int)row->of, row->kind == KIND_WIRE, row->bytes, orders * count,
-			   delay_ns);
-		break;
-	}
+	return sysconf(_SC_NPROCESSORS_ONLN) < URING_SQPOLL_CPUS;
 }
 
 static uint32_t batch_of(const struct sr_bench *b, const struct row *row)
 {
-	return b->selftest ? 1 : row->kind == KIND_RING_RATE ? STREAM_BATCH :
-			  row->kind == KIND_WIRE_RATE ? STREAM_BATCH / 10 : BATCH;
+	if (b->selftest)
+		return 1;
+	switch (row->kind) {
+	case KIND_RING_RATE:
+	case KIND_LINES_FLOW:
+	case KIND_RING_FLOW:
+	case KIND_PEER_FLOW:
+		return STREAM_BATCH;
+	case KIND_BELL_FLOW:
+	case KIND_WIRE_FLOW:
+	case KIND_URING_FLOW:
+		return STREAM_BATCH / 10;
+	default: /* where the kernel's threads have no CPU, a message takes milliseconds */
+		return row->kind == KIND_URING && row->of == URING_SQPOLL && few_cpus() ? 1 : BATCH;
+	}
 }
 
 static int measure(struct sr_bench *b, uint32_t at)
 {
 	struct sr_bench_row *row = &b->rows[at];
-	uint32_t batch = batch_of(b, &table[at]), batches = b->selftest ? 8 : table[at].batches;
+	uint32_t batch = batch_of(b, &table[at]), batches = b->selftest ? 4 : table[at].batches;
 	bool rate = row->unit == SR_BENCH_PER_S;
 	double values[BATCH_MAX];
 	uint64_t order = shared->order + 1;
@@ -204,6 +128,16 @@ static _Noreturn void peer_main(const struct sr_bench *b, const struct wire far[
 	memcpy(wires, far, sizeof wires);
 	for (int i = 0; i < RINGS; i++)
 		ring_join(&rings[i], sock, false);
+	for (int i = 0; i < URINGS; i++) {
+		int ret = uring_far[i] < 0 ? 0 : uring_make(i, uring_far[i]);
+
+		if (ret < 0) {
+			errno = -ret;
+			die("io_uring");
+		}
+	}
+	if (walk.next && !(walk.stream = walk_map(walk.stream_bytes)))
+		die("memory to read");
 	for (;;) {
 		/* Pairs with the release in measure(): row, count and delay are set. */
 		while (sr_load_acquire(&shared->order) == order)
@@ -227,6 +161,35 @@ static void find_peers(void)
 		(void)fprintf(stderr, "bench_ring: no %s: bench/peers/build.sh makes it\n", path);
 }
 
+/* The ends of io_uring that are ours, and a socket for each of the other side's. Where
+ * the kernel refuses a kind, its rows say so. */
+static void set_up_urings(struct sr_bench *b)
+{
+	static char why[URINGS][64];
+	int fds[2];
+
+	for (int kind = 0; kind < URINGS; kind++) {
+		const char *missing = NULL;
+		int ret = 0;
+
+		uring_far[kind] = -1;
+		if (kind == URING_SQPOLL && !sqpoll && few_cpus())
+			missing = "polls on two more CPUs: 4 are needed (or --sqpoll)";
+		else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+			die("cannot make a pair of sockets");
+		else if ((ret = uring_make(kind, fds[0])) < 0) {
+			(void)snprintf(why[kind], sizeof why[kind], "io_uring: %s", strerror(-ret));
+			missing = why[kind];
+		} else {
+			uring_far[kind] = fds[1];
+		}
+		for (uint32_t i = 0; i < b->row_count; i++)
+			if ((table[i].kind == KIND_URING || table[i].kind == KIND_URING_FLOW) &&
+			    table[i].of == (uint32_t)kind)
+				b->rows[i].missing = missing;
+	}
+}
+
 static int set_up(struct sr_bench *b, struct sr_reason *why)
 {
 	struct wire far[WIRES];
@@ -238,24 +201,29 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 	for (uint32_t i = 0; i < (all ? ROWS : ROW_MORE); i++)
 		(void)sr_bench_row(b, table[i].key, table[i].text,
 				   is_rate(&table[i]) ? SR_BENCH_PER_S : SR_BENCH_NS);
-	for (uint32_t i = ROW_PEER_CK; i <= ROW_PEER_BOOST; i++)
-		if (!peers[table[i].of].peer)
+	for (uint32_t i = 0; i < b->row_count; i++)
+		if (is_peer(&table[i]) && !peers[table[i].of].peer)
 			b->rows[i].missing = with_peers ? "not built (bench/peers/build.sh)" :
 							  "not asked for (--peers)";
 	if (!vsock)
 		b->rows[ROW_VSOCK].missing = b->rows[ROW_VSOCK_BLOCK].missing =
 			"only inside a guest (--vsock)";
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		die("cannot start");
 	for (int i = 0; i < RINGS; i++)
 		if (getrandom(&rings[i].word, sizeof rings[i].word, 0) < 0)
 			die("getrandom");
 	wires_make(far, vsock);
-	b->rows[ROW_URING].missing = uring_missing;
-	for (uint32_t i = ROW_STREAM; i < b->row_count; i++)
-		if (table[i].bytes && table[i].of == WIRE_TCP && table[i].kind != KIND_RING_RATE)
-			b->rows[i].missing = tcp_missing;
+	for (uint32_t i = 0; i < b->row_count; i++)
+		if (table[i].kind == KIND_WIRE || table[i].kind == KIND_WIRE_BLOCK ||
+		    table[i].kind == KIND_WIRE_FLOW)
+			b->rows[i].missing = table[i].of == WIRE_TCP ? tcp_missing :
+					     table[i].of == WIRE_URING ? uring_missing :
+									 b->rows[i].missing;
+	set_up_urings(b);
+	if (all && walk_make(b->selftest) < 0)
+		die("memory to walk through");
 	(void)signal(SIGCHLD, sr_bench_hung);
 	b->peer = fork();
 	if (b->peer < 0)
@@ -281,7 +249,8 @@ static const struct sr_bench_row *best_socket(const struct sr_bench *b)
 	const struct sr_bench_row *best = &b->rows[ROW_STREAM];
 
 	for (uint32_t i = ROW_STREAM; i < ROW_RATE; i++)
-		if (table[i].of != WIRE_PIPE && table[i].kind != KIND_BELL && b->rows[i].count &&
+		if ((table[i].of != WIRE_PIPE || table[i].kind == KIND_URING) &&
+		    table[i].kind != KIND_BELL && b->rows[i].count &&
 		    sr_bench_of(&b->rows[i], SR_BENCH_SHARE_ALL / 2) <
 			    sr_bench_of(best, SR_BENCH_SHARE_ALL / 2))
 			best = &b->rows[i];
@@ -299,36 +268,70 @@ static double multiple(const struct sr_bench *b, uint32_t over, uint32_t under)
 
 static bool is_trip(uint32_t at)
 {
-	return !is_rate(&table[at]) && at != ROW_WORK && at != ROW_WORK_BOTH;
+	return table[at].kind < KIND_WORK;
 }
 
-static void json_multiples(const struct sr_bench *b)
+/* Of the trips, or of the rates: each as a multiple of the raw line of its own rounds. */
+static void json_multiples_of(const struct sr_bench *b, const char *key, bool trips, uint32_t line)
 {
 	const char *comma = "";
 
-	(void)printf(",\"interference\":%.2f,\"multiples_of_line\":{",
-		     multiple(b, ROW_WORK_BOTH, ROW_WORK));
-	for (uint32_t i = 0; i < ROWS; i++)
-		if (is_trip(i) && multiple(b, i, ROW_LINES) > 0) {
-			(void)printf("%s\"%s\":%.2f", comma, table[i].key,
-				     multiple(b, i, ROW_LINES));
+	(void)printf(",\"%s\":{", key);
+	for (uint32_t i = 0; i < b->row_count; i++)
+		if ((trips ? is_trip(i) : is_rate(&table[i])) && multiple(b, i, line) > 0) {
+			(void)printf("%s\"%s\":%.*f", comma, table[i].key, trips ? 2 : 5,
+				     multiple(b, i, line));
 			comma = ",";
 		}
 	(void)printf("}");
 }
 
+static void json_multiples(const struct sr_bench *b)
+{
+	(void)printf(",\"interference\":%.2f,\"cache_interference\":%.2f",
+		     multiple(b, ROW_WORK_BOTH, ROW_WORK), multiple(b, ROW_WALK_BOTH, ROW_WALK));
+	json_multiples_of(b, "multiples_of_line", true, ROW_LINES);
+	if (all)
+		json_multiples_of(b, "multiples_of_line_flow", false, ROW_LINES_FLOW);
+}
+
 static void print_multiples(const struct sr_bench *b)
 {
-	double shared_core = multiple(b, ROW_WORK_BOTH, ROW_WORK);
-
 	(void)printf("round trips as multiples of the raw cache line, one a direction:\n");
-	for (uint32_t i = 0; i < ROWS; i++)
+	for (uint32_t i = 0; i < b->row_count; i++)
 		if (is_trip(i) && multiple(b, i, ROW_LINES) > 0)
 			(void)printf("  %-52s %9.2f\n", table[i].text, multiple(b, i, ROW_LINES));
-	(void)printf("multiplying on one CPU takes %.2f times as long while the other does: "
-		     "by that they %s\n", shared_core, shared_core >= SIBLINGS ?
-		     "are siblings of one core, whatever the topology says" :
-		     "are cores of their own");
+	if (!all)
+		return;
+	(void)printf("rates as multiples of the raw lines' one way:\n");
+	for (uint32_t i = 0; i < b->row_count; i++)
+		if (is_rate(&table[i]) && multiple(b, i, ROW_LINES_FLOW) > 0)
+			(void)printf("  %-52s %9.4f\n", table[i].text,
+				     multiple(b, i, ROW_LINES_FLOW));
+}
+
+/* By interference, and what the kernel was told: in a guest the two may differ. */
+static void print_shared(const struct sr_bench *b)
+{
+	double core = multiple(b, ROW_WORK_BOTH, ROW_WORK), cache;
+	char threads[64], level2[64], level3[64];
+
+	(void)printf("multiplying on one CPU takes %.2f times as long while the other does: by "
+		     "that they %s\n", core, core >= SHARED ? "are siblings of one core" :
+							      "are cores of their own");
+	if (all) {
+		cache = multiple(b, ROW_WALK_BOTH, ROW_WALK);
+		(void)printf("walking through %zu MiB takes %.2f times as long while the other reads "
+			     "%zu MiB: by that they %s\n",
+			     (size_t)walk.lines * WALK_LINE_BYTES >> 20, cache,
+			     walk.stream_bytes >> 20, cache >= SHARED ?
+			     "share a last cache, or the way to memory" : "share no last cache");
+	}
+	topology_read(b->cpus[0], "topology/thread_siblings_list", threads, sizeof threads);
+	topology_read(b->cpus[0], "cache/index2/shared_cpu_list", level2, sizeof level2);
+	topology_read(b->cpus[0], "cache/index3/shared_cpu_list", level3, sizeof level3);
+	(void)printf("topology files of CPU %d: threads of its core %s; its second cache is of CPUs: "
+		     "%s; its third: %s\n", b->cpus[0], threads, level2, level3);
 }
 
 static int report(const struct sr_bench *b)
@@ -351,6 +354,8 @@ static int report(const struct sr_bench *b)
 		  with_peers ? 1 : 0, 1.1, true },
 		{ "boost_over_ring_256", "boost::lockfree::spsc_queue over ring 256/256",
 		  &r[ROW_PEER_BOOST], &r[ROW_EVEN], with_peers ? 1 : 0, 1.1, true },
+		{ "dpdk_over_ring_256", "rte_ring (DPDK) over ring 256/256", &r[ROW_PEER_DPDK],
+		  &r[ROW_EVEN], peers[PEER_OF(PEER_DPDK, PEER_256)].peer ? 1 : 0, 1.1, true },
 		{ "pipe_over_ring_384", "two pipes, busy-polling, over ring 384/128", &r[ROW_PIPE],
 		  &r[ROW_DEFAULT], 0, 0, false },
 	};
@@ -360,6 +365,7 @@ static int report(const struct sr_bench *b)
 	if (b->json)
 		return code;
 	print_multiples(b);
+	print_shared(b);
 	(void)printf("best socket: %s\n", wire->text);
 	(void)printf("rate: %.2f million messages of %u bytes a second = %.2f GB/s; as slots, both "
 		     "ways, %.2f GB/s\n", rate / 1e6, MESSAGE_BYTES, rate * MESSAGE_BYTES / 1e9,
@@ -380,9 +386,12 @@ static struct sr_bench bench = { .name = "bench_ring",
 
 static const struct sr_option options[] = {
 	SR_BENCH_OPTIONS(bench),
-	{ "all", NULL, "64 and 1024 bytes too, and sockets one way", sr_set_true, &all, 0, 0 },
+	{ "all", NULL, "64 and 1024 bytes too, everything one way, and what the CPUs share",
+	  sr_set_true, &all, 0, 0 },
 	{ "peers", NULL, "rings of other libraries too, as bench/peers/build.sh has built them",
 	  sr_set_true, &with_peers, 0, 0 },
+	{ "sqpoll", NULL, "io_uring's SQPOLL on fewer than 4 CPUs too: two threads too many",
+	  sr_set_true, &sqpoll, 0, 0 },
 	{ "vsock", NULL, "AF_VSOCK too, between two processes of this guest: never on a host",
 	  sr_set_true, &vsock, 0, 0 },
 };

@@ -34,7 +34,7 @@
 #include "sr_version.h"
 
 #define SR_BENCH_ROUNDS_MAX 1000u
-#define SR_BENCH_ROWS_MAX 80u
+#define SR_BENCH_ROWS_MAX 120u
 #define SR_BENCH_WATCHED_MAX 16u /* CPUs and threads beside the usual two */
 #define SR_BENCH_SHARE_ALL 100000u
 #define SR_BENCH_TRIES 4u      /* rounds begun for each round asked for, at most */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sr_ring_ends.h - both ends of everything that bench_ring times: lines, rings, a ring
- * with a doorbell, wires, and work that shows whether two CPUs share a core.
+ * sr_ring_ends.h - both ends of the round trips that bench_ring times: lines, rings, a
+ * ring with a doorbell, wires. What goes one way is in sr_ring_flows.h.
  *
  * The asking end is this process, the serving end its child; one function each, that takes
  * a number of messages. A benchmark includes it once.
@@ -17,11 +17,15 @@
 #include "sr_region.h"
 
 #define MESSAGE_BYTES 256u
-#define WORK_STEPS 1000u
 #define SLOT_BYTES_MAX 1024u
 
-/* One page that both processes map: orders to the peer, and the lines that are
- * the floor. Everything written by one side has a line of its own. */
+/* A line of its own that one side writes and the other polls. */
+struct line {
+	SR_ALIGNED(SR_LINE_BYTES) uint64_t number;
+};
+
+/* Both processes map this: orders to the peer, and the lines that are the floor.
+ * Everything written by one side has a line of its own. */
 struct shared {
 	SR_ALIGNED(SR_LINE_BYTES) uint64_t order; /* raised: measure what follows */
 	uint32_t row;
@@ -33,6 +37,8 @@ struct shared {
 	SR_ALIGNED(SR_LINE_BYTES) uint64_t ping;
 	SR_ALIGNED(SR_LINE_BYTES) uint64_t pong;
 	SR_ALIGNED(SR_LINE_BYTES) uint64_t both;
+	SR_ALIGNED(SR_LINE_BYTES) uint64_t credit; /* one way: taken up to this number */
+	struct line lines[SR_DEPTH_DEFAULT];       /* one way: the floor */
 };
 
 /* One side's view of a pair of regions. */
@@ -46,19 +52,25 @@ struct ring {
 	uint64_t word; /* of the next message */
 };
 
-enum { RING_DEFAULT, RING_EVEN, RING_SMALL, RING_LARGE, RINGS };
+/* Those of flows go one way: nothing is ever published in their completion regions. */
+enum {
+	RING_DEFAULT, RING_EVEN, RING_SMALL, RING_LARGE,
+	RING_FLOW_DEFAULT, RING_FLOW_EVEN, RING_FLOW_SMALL, RING_FLOW_LARGE, RINGS,
+};
+
+/* A slot is whole lines of 128 bytes. */
+#define GEOMETRY(out, back)                                                                        	{ .submission = { 1, SR_DEPTH_DEFAULT, out }, .completion = { 1, SR_DEPTH_DEFAULT, back } }
 
 static struct shared *shared;
 static struct ring rings[RINGS] = {
-	[RING_DEFAULT] = { .submission = { 1, SR_DEPTH_DEFAULT, SR_SUB_BYTES_DEFAULT },
-			   .completion = { 1, SR_DEPTH_DEFAULT, SR_CMP_BYTES } },
-	[RING_EVEN] = { .submission = { 1, SR_DEPTH_DEFAULT, MESSAGE_BYTES },
-			.completion = { 1, SR_DEPTH_DEFAULT, MESSAGE_BYTES } },
-	/* A slot is whole lines of 128 bytes: 64 of message, and the slot word. */
-	[RING_SMALL] = { .submission = { 1, SR_DEPTH_DEFAULT, SR_LINE_BYTES },
-			 .completion = { 1, SR_DEPTH_DEFAULT, SR_LINE_BYTES } },
-	[RING_LARGE] = { .submission = { 1, SR_DEPTH_DEFAULT, SLOT_BYTES_MAX },
-			 .completion = { 1, SR_DEPTH_DEFAULT, SLOT_BYTES_MAX } },
+	[RING_DEFAULT] = GEOMETRY(SR_SUB_BYTES_DEFAULT, SR_CMP_BYTES),
+	[RING_EVEN] = GEOMETRY(MESSAGE_BYTES, MESSAGE_BYTES),
+	[RING_SMALL] = GEOMETRY(SR_LINE_BYTES, SR_LINE_BYTES),
+	[RING_LARGE] = GEOMETRY(SLOT_BYTES_MAX, SLOT_BYTES_MAX),
+	[RING_FLOW_DEFAULT] = GEOMETRY(SR_SUB_BYTES_DEFAULT, SR_CMP_BYTES),
+	[RING_FLOW_EVEN] = GEOMETRY(MESSAGE_BYTES, SR_CMP_BYTES),
+	[RING_FLOW_SMALL] = GEOMETRY(SR_LINE_BYTES, SR_CMP_BYTES),
+	[RING_FLOW_LARGE] = GEOMETRY(SLOT_BYTES_MAX, SR_CMP_BYTES),
 };
 static uint64_t line_number; /* private: both sides count alike */
 static uint64_t both_number;
@@ -224,27 +236,6 @@ HOT void ring_serve_pause(struct ring *r, uint32_t count, uint64_t delay_ns)
 	ring_serve(r, count, delay_ns, true);
 }
 
-/* As many in flight as the depth allows; the credit rule is the client's own. */
-HOT void ring_flood(struct ring *r, uint32_t count)
-{
-	uint64_t sent = 0, answered = 0;
-	uint64_t first = r->word;
-
-	while (answered < count) {
-		if (sent < count && sent - answered <= r->out.mask) {
-			sr_put64(request + SR_SUB_BODY, first + sent);
-			sr_slot_publish(&r->out, first + sent, request);
-			sent++;
-		}
-		while (answered < sent && sr_slot_look(&r->in, first + answered) == 0) {
-			sr_slot_copy(&r->in, first + answered, reply);
-			check_reply(first + answered);
-			answered++;
-		}
-	}
-	r->word = first + count;
-}
-
 /* ---- the peer's doorbell: the ring, and sleep until it rings ---- */
 
 static void bell_ring(const struct wire *w)
@@ -331,51 +322,6 @@ static void wire_serve(int kind, bool busy, uint32_t bytes, uint32_t count, uint
 		hold(delay_ns);
 		wire_put(w, kind, busy, request, bytes);
 	}
-}
-
-/* One behind the other, and an answer to the last. */
-static void wire_flood(int kind, uint32_t bytes, uint32_t count)
-{
-	const struct wire *w = &wires[kind];
-
-	wire_mode(w, kind, true);
-	while (count--) {
-		sr_put64(request, ++line_number);
-		wire_put(w, kind, true, request, bytes);
-	}
-	wire_get(w, kind, true, reply, bytes);
-	number_check(line_number);
-}
-
-static void wire_drain(int kind, uint32_t bytes, uint32_t count, uint64_t delay_ns)
-{
-	const struct wire *w = &wires[kind];
-
-	wire_mode(w, kind, true);
-	while (count--) {
-		line_number++;
-		wire_get(w, kind, true, request, bytes);
-		hold(delay_ns);
-	}
-	wire_put(w, kind, true, request, bytes);
-}
-
-/* ---- do the two CPUs share a core? ---- */
-
-/* Multiplications in four chains: they keep the one multiplier of a core busy. */
-static void work(uint32_t count)
-{
-	static volatile uint64_t sink;
-	uint64_t a = sink + 1, b = a + 2, c = a + 4, d = a + 6;
-
-	for (uint32_t i = 0; i < count * WORK_STEPS / 4; i++) {
-		a *= 0x9e3779b97f4a7c15u;
-		b *= 0xbf58476d1ce4e5b9u;
-		c *= 0x94d049bb133111ebu;
-		d *= 0x2545f4914f6cdd1du;
-		__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
-	}
-	sink = a + b + c + d;
 }
 
 #endif /* SR_RING_ENDS_H */

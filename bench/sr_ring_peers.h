@@ -9,48 +9,54 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include "peers/peer.h"
 #include "sr_base.h"
 
-/* As struct peer of bench/peers/peers.cc. */
-struct sr_peer {
-	const char *key;
-	const char *name;
-	size_t bytes; /* of memory that both processes map at one address */
-	void (*make)(void *memory);
-	int (*ask)(void *memory, uint32_t count, uint64_t *number);
-	void (*serve)(void *memory, uint32_t count, uint64_t delay_ns);
-};
+#define PEER_LIST_NAME_OF(list) #list
+#define PEER_LIST_NAME(list) PEER_LIST_NAME_OF(list)
 
-enum { PEER_CK, PEER_BOOST, PEERS };
+enum { PEER_CK, PEER_BOOST, PEER_DPDK, PEERS };
+enum { PEER_64, PEER_256, PEER_1024 };
+#define PEER_OF(library, size) ((library) * SR_PEER_SIZES + (size)) /* which of peers[] */
 
 static struct {
 	const struct sr_peer *peer; /* NULL: not built */
 	void *memory;
 	uint64_t number;
-} peers[PEERS];
+} peers[PEERS * SR_PEER_SIZES];
 
-/* peers_open - before the fork. @path: of the object. 0, or -ENOENT: it is not there. */
+/*
+ * peers_open - before the fork. @path: of the object.
+ *
+ * Returns how many libraries it holds; -ENOENT: it is not there, or was built for
+ * another bench_ring.
+ */
 static inline int peers_open(const char *path)
 {
-	static const char *const keys[PEERS] = { "ck", "boost" };
+	static const char *const lists[PEERS] = {
+		[PEER_CK] = PEER_LIST_NAME(SR_PEER_LIST(ck)),
+		[PEER_BOOST] = PEER_LIST_NAME(SR_PEER_LIST(boost)),
+		[PEER_DPDK] = PEER_LIST_NAME(SR_PEER_LIST(dpdk)),
+	};
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const struct sr_peer *list = library ? dlsym(library, "sr_peers") : NULL;
+	int found = 0;
 
-	for (const struct sr_peer *p = list; p && p->key; p++)
-		for (int i = 0; i < PEERS; i++) {
-			void *memory;
+	for (int i = 0; library && i < PEERS; i++) {
+		const struct sr_peer *list = dlsym(library, lists[i]);
 
-			if (strcmp(keys[i], p->key))
-				continue;
-			memory = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		found += list != NULL;
+		for (int size = 0; list && size < SR_PEER_SIZES; size++) {
+			void *memory = mmap(NULL, list[size].memory_bytes, PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
 			if (memory == MAP_FAILED)
 				continue;
-			p->make(memory);
-			peers[i].peer = p;
-			peers[i].memory = memory;
+			list[size].make(memory);
+			peers[PEER_OF(i, size)].peer = &list[size];
+			peers[PEER_OF(i, size)].memory = memory;
 		}
-	return list ? 0 : -ENOENT;
+	}
+	return found ? found : -ENOENT;
 }
 
 #endif /* SR_RING_PEERS_H */

@@ -70,7 +70,7 @@ for p in $programs bench_dudect bench_load; do
 	check "$p passes its self-test" "$([ $code -eq 0 ] || cat "$work/out")"
 done
 peers=$([ ! -e "$B/bench/peers.so" ] || echo --peers) # where bench/peers/build.sh has built them
-timeout 300 "$B/bench/bench_ring" --all $peers --selftest >"$work/out" 2>&1
+timeout 600 "$B/bench/bench_ring" --all $peers --selftest >"$work/out" 2>&1
 code=$?
 check "bench_ring --all${peers:+ $peers} passes its self-test" "$([ $code -eq 0 ] || cat "$work/out")"
 

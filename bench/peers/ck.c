@@ -1,83 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* ck.c - ck_ring of Concurrency Kit for peers.cc, by value, 511 deep. */
-#include <stdint.h>
-#include <string.h>
-#include <time.h>
-
+/* ck.c - ck_ring of Concurrency Kit, by value, 511 deep. */
 #include <ck_ring.h>
+
+#include "peer.h"
 
 #define SIZE 512u /* a power of two, of which a ck_ring holds one less: 255 would be fewer than ours */
 
-struct message {
-	uint64_t number;
-	unsigned char rest[248];
+#define OF_SIZE(n)                                                                                 \
+	struct element_##n {                                                                       \
+		unsigned char bytes[n];                                                            \
+	};                                                                                         \
+	struct queue_##n {                                                                         \
+		_Alignas(128) ck_ring_t ring;                                                      \
+		_Alignas(128) struct element_##n buffer[SIZE];                                     \
+	};                                                                                         \
+	struct pair_##n {                                                                          \
+		struct queue_##n out, back;                                                        \
+	};                                                                                         \
+	CK_RING_PROTOTYPE(element_##n, element_##n)                                                \
+	SR_PEER_INLINE bool put_##n(void *queue, const void *element)                              \
+	{                                                                                          \
+		struct queue_##n *q = queue;                                                       \
+		return CK_RING_ENQUEUE_SPSC(element_##n, &q->ring, q->buffer,                      \
+					    (struct element_##n *)element);                        \
+	}                                                                                          \
+	SR_PEER_INLINE bool get_##n(void *queue, void *element)                                    \
+	{                                                                                          \
+		struct queue_##n *q = queue;                                                       \
+		return CK_RING_DEQUEUE_SPSC(element_##n, &q->ring, q->buffer,                      \
+					    (struct element_##n *)element);                        \
+	}                                                                                          \
+	static void ck_##n##_make(void *memory)                                                    \
+	{                                                                                          \
+		struct pair_##n *p = memory;                                                       \
+		ck_ring_init(&p->out.ring, SIZE);                                                  \
+		ck_ring_init(&p->back.ring, SIZE);                                                 \
+	}                                                                                          \
+	SR_PEER_ENDS(ck_##n, struct pair_##n, put_##n, get_##n)
+
+OF_SIZE(64)
+OF_SIZE(256)
+OF_SIZE(1024)
+
+extern const struct sr_peer SR_PEER_LIST(ck)[SR_PEER_SIZES];
+const struct sr_peer SR_PEER_LIST(ck)[SR_PEER_SIZES] = {
+	SR_PEER_ROW(ck_64, 64, struct pair_64),
+	SR_PEER_ROW(ck_256, 256, struct pair_256),
+	SR_PEER_ROW(ck_1024, 1024, struct pair_1024),
 };
-
-struct queue {
-	_Alignas(128) ck_ring_t ring;
-	_Alignas(128) struct message buffer[SIZE];
-};
-
-struct pair {
-	struct queue out, back;
-};
-
-_Static_assert(sizeof(struct pair) <= 512 * 1024, "peers.cc has room for it");
-
-CK_RING_PROTOTYPE(message, message)
-
-void sr_ck_make(void *memory);
-int sr_ck_ask(void *memory, uint32_t count, uint64_t *number);
-void sr_ck_serve(void *memory, uint32_t count, uint64_t delay_ns);
-
-static void hold(uint64_t ns)
-{
-	uint64_t now = 0, end = 0;
-	struct timespec t;
-
-	while (ns && (!end || now < end)) {
-		(void)clock_gettime(CLOCK_MONOTONIC, &t);
-		now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-		end = end ? end : now + ns;
-	}
-}
-
-void sr_ck_make(void *memory)
-{
-	struct pair *p = memory;
-
-	ck_ring_init(&p->out.ring, SIZE);
-	ck_ring_init(&p->back.ring, SIZE);
-}
-
-int sr_ck_ask(void *memory, uint32_t count, uint64_t *number)
-{
-	struct message m, reply;
-	struct pair *p = memory;
-
-	memset(&m, 0x5a, sizeof m);
-	while (count--) {
-		m.number = ++*number;
-		while (!CK_RING_ENQUEUE_SPSC(message, &p->out.ring, p->out.buffer, &m))
-			;
-		while (!CK_RING_DEQUEUE_SPSC(message, &p->back.ring, p->back.buffer, &reply))
-			;
-		if (reply.number != m.number)
-			return -1;
-	}
-	return 0;
-}
-
-void sr_ck_serve(void *memory, uint32_t count, uint64_t delay_ns)
-{
-	struct pair *p = memory;
-	struct message m;
-
-	while (count--) {
-		while (!CK_RING_DEQUEUE_SPSC(message, &p->out.ring, p->out.buffer, &m))
-			;
-		hold(delay_ns);
-		while (!CK_RING_ENQUEUE_SPSC(message, &p->back.ring, p->back.buffer, &m))
-			;
-	}
-}
