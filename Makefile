@@ -134,14 +134,15 @@ O_sigring_replay := $(call objects,bench,sigring_replay) $(O_replay) $(O_offline
 $(B)/sigring-replay: $(O_sigring_replay)
 $(B)/sigring-replay: LIBS := $(L_crypto) -ljansson $(L_client) -lm
 
-# The same two for the tests with QEMU's emulated security module, whose documents are not signed.
-EMULATED := $(addprefix $(B)/emulated/,sigringctl sigring-replay)
+# The same two, and an engine, for the tests with QEMU's emulated security module, whose documents are not signed.
+EMULATED := $(addprefix $(B)/emulated/,sigringctl sigring-replay engine)
 $(B)/emulated/libemulated.a: $(B)/tests/emulated_nsm.o
 	@mkdir -p $(@D)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(B)/emulated/sigringctl: $(O_sigringctl) $(B)/emulated/libemulated.a
 $(B)/emulated/sigring-replay: $(O_sigring_replay) $(B)/emulated/libemulated.a
+$(B)/emulated/engine: $(B)/tests/guest/engine.o $(B)/bench/sr_verify.o $(B)/libsigring.a $(B)/emulated/libemulated.a
 $(EMULATED): LIBS := -Wl,--wrap=sr_attest_document $(L_crypto) -ljansson $(L_client) -lm
 
 $(addprefix $(B)/,$(PROGRAMS)) $(EMULATED):
@@ -269,8 +270,8 @@ mp: all mp-programs ## tests with several processes and real signals
 	$(Q)$(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,)
 test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its own (QEMU, no KVM needed)
 	$(Q)$(RUN_A) "vsock=NO_INSTALL=$(NO_INSTALL) tests/guest/vsock.sh $(B)"
-test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro-enclave machine: attested, provisioned, restarted (not in `make test`)
-	$(Q)$(RUN_A) "nitro=NO_INSTALL=$(NO_INSTALL) VERSION=$(VERSION) tests/guest/nitro.sh $(B)"
+test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro-enclave machine: attested, provisioned, restarted, upgraded (LONG=1: a million orders; not in `make test`)
+	$(Q)TEST_TIMEOUT=$(if $(LONG),7200,1800) $(RUN_A) "nitro=LONG=$(LONG) NO_INSTALL=$(NO_INSTALL) VERSION=$(VERSION) tests/guest/nitro.sh $(B)"
 asan: ## unit and process tests under ASan and UBSan
 	$(Q)$(MAKE) $(J) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
 	$(Q)$(call run_both,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))

@@ -22,12 +22,12 @@ guest_root() {
 	done
 }
 
-# guest_programs ROOT BUILD PROGRAM...: into /sigring.
+# guest_programs ROOT BUILD PROGRAM...: into /sigring, the very files.
 guest_programs() {
 	local root=$1 build=$2 program
 	shift 2
 	for program; do
-		install -s -D "$build/$program" "$root/sigring/$program" || exit 1
+		install -D "$build/$program" "$root/sigring/$program" || exit 1
 		ldd "$root/sigring/$program" | awk '$2 == "=>" { print $3 }'
 	done | sort -u | xargs -I{} cp {} "$root/lib/"
 	cp /lib64/ld-linux-x86-64.so.2 "$root/lib64/"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # nitro.sh BUILD - an enclave image, booted on QEMU's nitro-enclave machine: attested,
-# provisioned, under load, and in its second life.
+# provisioned, under load, in its second life, and upgraded. LONG=1: a million orders.
 #
 # No AF_VSOCK of this machine is touched: vhost-device-vsock gives the enclave's ports as
 # a Unix socket. QEMU is built at the first run (qemu.sh), and what else is needed comes
@@ -67,18 +67,20 @@ secrets "$work/engine" >"$work/secrets.log" 2>&1 || { judge "keys and a manifest
 
 # ---- the image ----
 
-# image PARENT: an enclave whose parent is that CID. In all else it is the one of AWS.
+# image NAME PARENT CONFIG [STATIC]: an enclave whose parent is that CID, in all else the one of
+# AWS, of the two programs in that folder.
 image() {
 	mkdir -p "$work/image-$1"
-	ln -sfn "$PWD/$build/static" "$work/image-$1/static"
+	ln -sfn "${4:-$PWD/$build/static}" "$work/image-$1/static"
 	BUILD=$work/image-$1 VERSION=${VERSION:-0} KERNEL=$kernel/boot/vmlinuz-$version \
 		MODULES=$kernel/lib/modules/$version OPERATORS=$work/engine/operators OPERATORS_NEEDED=1 \
-		CONFIG=$work/config CMDLINE="reboot=k panic=30 console=ttyS0 quiet tsc_early_khz=2000000 sigring_parent=$1" \
+		CONFIG=$3 CMDLINE="reboot=k panic=30 console=ttyS0 quiet tsc_early_khz=2000000 sigring_parent=$2" \
 		enclave_shim/image.sh >"$work/image-$1.log" 2>&1
 }
 # The emulated device loses bytes of longer writes between two guests.
 sed 's/^#signer-write-bytes-max .*/signer-write-bytes-max 2048/' enclave_shim/sigring-enclave.conf >"$work/config"
-image 2 && image 3
+sed 's/^signer-sessions-max .*/signer-sessions-max 63/' "$work/config" >"$work/config-new"
+image 2 2 "$work/config" && image 3 3 "$work/config" && image new 2 "$work/config-new"
 judge "an image is made of Debian's kernel and two static programs" $? "$work/image-2.log"
 [ $failed -eq 0 ] || exit 1
 eif=$work/image-2/sigring.eif
@@ -102,6 +104,16 @@ sed 's/^/# /' "$work/files"
 	[ "$(cut -d' ' -f2 "$work/image-2/sigring.eif.image")" != "$(cut -d' ' -f2 "$work/image-3/sigring.eif.image")" ]
 judge "another command line is another PCR0 and the same PCR2" $?
 
+# Whoever has the sources and the compiler has the image: from a copy, in another folder.
+begin=$SECONDS
+again=$work/a/longer/path
+mkdir -p "$again" && cp -r Makefile ring signer enclave_shim host_agent "$again/" &&
+	CCACHE_DISABLE=1 make -s -j "$(nproc)" -C "$again" "$build"/static/sigring-{init,enclave} >"$work/again.log" 2>&1 &&
+	image again 2 "$work/config" "$again/$build/static" &&
+	cmp "$eif" "$work/image-again/sigring.eif" >>"$work/again.log" 2>&1
+judge "compiled again from a copy of the sources it is the same, byte for byte" $? "$work/again.log"
+echo "# compiled and put together again in $((SECONDS - begin)) s"
+
 # ---- booting it ----
 
 bios=(-L "$firmware/usr/share/qemu" -L "$seabios/usr/share/seabios")
@@ -109,6 +121,7 @@ bios=(-L "$firmware/usr/share/qemu" -L "$seabios/usr/share/seabios")
 # enclave EIF SOCKET LOG: sets $enclave.
 enclave() {
 	mkdir -p "$work/tmp"
+	date +%s%N >"$work/engine/started"
 	TMPDIR=$work/tmp setpriv --pdeathsig KILL "$qemu" "${bios[@]}" -M nitro-enclave,vsock=c,id=i-test-enc0123,accel=tcg,acpi=on,pcie=off -cpu max -smp 2 -m 128M \
 		-chardev "socket,id=c,path=$2" -kernel "$1" -append "tsc_early_khz=2000000" \
 		-nodefaults -no-user-config -display none -serial "file:$3" -no-reboot >>"$3.qemu" 2>&1 &
@@ -154,23 +167,35 @@ tell() { # LOG FILE...: the log, and of the files what they end with when someth
 # The agent on this machine, and the enclave's ports behind a socket.
 behind_a_socket() {
 	local begin=$SECONDS
+	local orders=50000 next=$eif number=1
+	[ -z "${LONG:-}" ] || orders=1000000
 	start_again() {
 		kill $vhost_pid 2>/dev/null
 		wait $vhost_pid 2>/dev/null
 		rm -f "$work"/vhost4.sock "$work"/vm4.vsock
+		number=$((number + 1))
 		device 4
-		enclave "$eif" "$work/vhost4.sock" "$work/console2"
+		enclave "$next" "$work/vhost4.sock" "$work/console$number"
 	}
 	device 4
 	enclave "$eif" "$work/vhost4.sock" "$work/console1"
 	tests/guest/life.sh "$build" "$work/engine" "hybrid:$work/vm4.vsock:5000" \
-		"unix:$work/vm4.vsock_9000" 10000 64 >"$work/life.log" 2>&1 &
+		"unix:$work/vm4.vsock_9000" $orders 64 >"$work/life.log" 2>&1 &
 	pids="$pids $!"
 	second_life $! "$work/life.log" || failed=1
 	tell "$work/life.log" "$work"/console[12] "$work/engine/agent.log"
+	if [ $failed -eq 0 ]; then
+		next=$work/image-new/sigring.eif
+		tests/guest/upgrade.sh "$build" "$work/engine" "hybrid:$work/vm4.vsock:5000" \
+			"unix:$work/vm4.vsock_9000" "$work/image-new/sigring.eif.image" >"$work/upgrade.log" 2>&1 &
+		pids="$pids $!"
+		second_life $! "$work/upgrade.log" || failed=1
+		tell "$work/upgrade.log" "$work"/console[23] "$work/engine/agent.log"
+	fi
 	kill -9 $enclave
+	wait $enclave 2>/dev/null
 	kill $vhost_pid
-	echo "# two lives behind a socket took $((SECONDS - begin)) s"
+	echo "# three lives behind a socket took $((SECONDS - begin)) s"
 }
 
 # As on AWS: a parent with CID 3 and enclaves above, unmodified AF_VSOCK on all sides. The
@@ -179,15 +204,16 @@ beside_a_parent() {
 	local begin=$SECONDS root=$work/parent
 	start_again() { enclave "$work/image-3/sigring.eif" "$work/vhost5.sock" "$work/console5"; }
 	cp -r "$work/engine" "$work/engine3"
-	rm -f "$work"/engine3/{blob,key,public,agent.sock,*.log,*.json}
+	rm -f "$work"/engine3/{blob,key,public,started,agent.sock,*.log,*.json}
 	{ grep -v ^image "$work/engine/trust"; cat "$work/image-3/sigring.eif.image"; } >"$work/engine3/trust"
 	guest_root "$root" "$busybox" "$kernel" virtio_mmio vsock \
 		vmw_vsock_virtio_transport_common vmw_vsock_virtio_transport
-	guest_programs "$root" "$build" sigring-agent sigring-replay sigringctl emulated/sigring-replay emulated/sigringctl
+	guest_programs "$root" "$build" sigring-agent sigring-replay sigringctl emulated/{sigring-replay,sigringctl,engine}
 	cp -r "$work/engine3" "$root/engine"
-	cp tests/guest/life.sh "$root/"
+	cp tests/guest/{life,steps}.sh "$root/"
 	# Its kernel counts ticks, and on a busy machine misses some: like a host it is told the time.
 	cat >"$root/tests" <<-END
+		sha256sum /sigring/sigring-agent
 		(while :; do hwclock -s -u; sleep 1; done) >/dev/null 2>&1 &
 		sh /life.sh /sigring /engine vsock:auto:5000 vsock:any:9000 1000 4
 	END
@@ -212,8 +238,11 @@ beside_a_parent() {
 	second_life $parent "$work/parent.log" || failed=1
 	grep -q "^# the guest is done" "$work/parent.log" && ! grep -q "^# exit code" "$work/parent.log"
 	judge "the parent's guest came to its end" $? "$work/parent.qemu"
+	[ "$(sha256sum <"$build/sigring-agent")" = "$(tr -d '\r' <"$work/parent.log" | awk '/sigring-agent$/ && !/^#/ { print $1 "  -" }')" ]
+	judge "the agent there was the very file that was here" $?
 	tell "$work/parent.log" "$work"/console[45] "$work/parent.qemu"
 	kill -9 $enclave 2>/dev/null
+	wait $enclave 2>/dev/null
 	echo "# two lives beside a parent took $((SECONDS - begin)) s"
 }
 
