@@ -12,7 +12,7 @@
  *	SIGRING_SEED  repeats a run of the tests that draw random numbers
  *	SIGRING_STREAM=vsock  agent and signer meet over AF_VSOCK, at CID 1: in a guest
  *	              alone (tests/guest/vsock.sh), where that CID is nobody else's
- *	--long        the soak version; --only NAME one test
+ *	--long        the soak version; --only NAME one test, and exit code 2 if there is none
  */
 #ifndef MP_COMMON_H
 #define MP_COMMON_H
@@ -851,6 +851,7 @@ __attribute__((unused)) static int mp_main(int argc, char **argv, const struct m
 	const char *seed = getenv("SIGRING_SEED");
 	const char *only = NULL;
 	bool good = true;
+	size_t ran = 0;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--long"))
@@ -868,8 +869,14 @@ __attribute__((unused)) static int mp_main(int argc, char **argv, const struct m
 		(void)!getrandom(&mp_seed, sizeof mp_seed, 0);
 	(void)printf("# seed %llu\n", (unsigned long long)mp_seed);
 	for (size_t i = 0; i < count; i++)
-		if (!only || !strcmp(only, tests[i].name))
+		if (!only || !strcmp(only, tests[i].name)) {
 			good &= mp_run_test(&tests[i]);
+			ran++;
+		}
+	if (ran == 0) {
+		(void)fprintf(stderr, "no test is called %s\n", only ? only : "anything");
+		return 2;
+	}
 	return good ? 0 : 1;
 }
 

@@ -33,6 +33,13 @@ guest_programs() {
 	cp /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
 }
 
+# guest_agent_same LOG BUILD: whether the agent that a guest had, by what `sha256sum
+# /sigring/sigring-agent` said there, is the file that lies here.
+guest_agent_same() {
+	[ "$(tr -d '\r' <"$1" | awk '/ \/sigring\/sigring-agent$/ && !/^#/ { print $1 }')" = \
+		"$(sha256sum <"$2/sigring-agent" | cut -d' ' -f1)" ]
+}
+
 guest_pack() { # ROOT OUT BUSYBOX
 	(cd "$1" && find . | "$3/bin/busybox" cpio -o -H newc 2>/dev/null) | gzip -1 >"$2" || exit 1
 }

@@ -238,7 +238,7 @@ beside_a_parent() {
 	second_life $parent "$work/parent.log" || failed=1
 	grep -q "^# the guest is done" "$work/parent.log" && ! grep -q "^# exit code" "$work/parent.log"
 	judge "the parent's guest came to its end" $? "$work/parent.qemu"
-	[ "$(sha256sum <"$build/sigring-agent")" = "$(tr -d '\r' <"$work/parent.log" | awk '/sigring-agent$/ && !/^#/ { print $1 "  -" }')" ]
+	guest_agent_same "$work/parent.log" "$build"
 	judge "the agent there was the very file that was here" $?
 	tell "$work/parent.log" "$work"/console[45] "$work/parent.qemu"
 	kill -9 $enclave 2>/dev/null

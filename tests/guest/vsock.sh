@@ -41,7 +41,10 @@ guest_root "$root" "$busybox" "$kernel" vsock vmw_vsock_virtio_transport_common 
 # shellcheck disable=SC2046 # a list of words
 guest_programs "$root" "$build" sigring-agent sigring-signer sigring-local sigring-replay sigringctl \
 	$(awk '{ print "tests/" $1 }' <<<"$tests" | sort -u)
-sed 's,^,SIGRING_STREAM=vsock /sigring/tests/,' <<<"$tests" >"$root/tests"
+{
+	echo "sha256sum /sigring/sigring-agent"
+	sed 's,^,SIGRING_STREAM=vsock /sigring/tests/,' <<<"$tests"
+} >"$root/tests"
 guest_pack "$root" "$work/initrd" "$busybox"
 
 # -smp 2: agent, signer and engines yield to each other, as they do under `make mp`.
@@ -57,4 +60,19 @@ if ! grep -q "^# the guest is done" "$work/tests.log"; then
 	tail -n 20 "$work/qemu.log" "$work/console.log" | sed 's/^/# /'
 	exit 1
 fi
-! grep -q '^not ok\|^# exit code' "$work/tests.log"
+if grep -q '^not ok\|^skip\|^# exit code' "$work/tests.log"; then
+	exit 1
+fi
+# Each test that was asked for, and all of mp_vsock.
+wanted=$(($(grep -c -- '--only' <<<"$tests") + $(grep -c '^\s*{ "vsock/' tests/mp_vsock.c)))
+ran=$(grep -c '^ok' "$work/tests.log")
+if [ "$ran" -ne $wanted ]; then
+	echo "not ok - $ran tests ran in the guest, not $wanted"
+	exit 1
+fi
+guest_agent_same "$work/tests.log" "$build"
+code=$?
+[ $code -eq 0 ] || printf 'not '
+echo "ok the agent there was the very file"
+echo "# fetched, booted and run in $SECONDS s"
+exit $code
