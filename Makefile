@@ -71,7 +71,7 @@ AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_note sr_agent_options
            sr_agent_users sr_heartbeat sr_stream sr_stream_uring
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
            sr_tune_check sr_tune_record sr_tune_apply sr_tune_pin sr_tune_c2c sr_tune_jitter
-SHIM    := sr_getrandom sr_hazard sr_heap sr_porter sr_porter_loop sr_porter_status sr_post sr_refill sr_signer sr_textfile sr_thread sr_timestamp
+SHIM    := sr_boot sr_getrandom sr_hazard sr_heap sr_porter sr_porter_loop sr_porter_status sr_post sr_refill sr_signer sr_textfile sr_thread sr_timestamp
 SERVE   := sr_confine sr_serve sr_serve_main
 GROUND_enclave := sr_ground_enclave sr_nsm sr_nsm_message
 GROUND_host := sr_ground_host sr_mock_nsm sr_keyfile

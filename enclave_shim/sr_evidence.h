@@ -19,7 +19,18 @@
 #define SR_EVIDENCE_PCRS 32u
 #define SR_EVIDENCE_PCR_BYTES 48u
 #define SR_EVIDENCE_BOOT_PCR 16u
-#define SR_EVIDENCE_LOCK_BYTES_MAX 512u
+#define SR_EVIDENCE_EXTEND_BYTES_MAX 512u
+#define SR_EVIDENCE_MODULE_BYTES_MAX 128u
+
+/* What a module tells of itself. */
+struct sr_evidence_module {
+	char id[SR_EVIDENCE_MODULE_BYTES_MAX + 1]; /* printable ASCII */
+	uint16_t version_major;
+	uint16_t version_minor;
+	uint16_t version_patch;
+	uint16_t pcrs_max;    /* how many registers it has */
+	uint32_t locked_mask; /* bit i: register i is locked */
+};
 
 /* What is to stand in the document. A NULL pointer: the field is absent. */
 struct sr_evidence_request {
@@ -47,12 +58,18 @@ struct sr_evidence {
 	/* The register now; @index below SR_EVIDENCE_PCRS. Errors as above. */
 	int (*pcr)(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uint32_t index);
 
+	/* Errors as above. */
+	int (*describe)(void *arg, struct sr_evidence_module *module);
+
 	/*
-	 * Extend register SR_EVIDENCE_BOOT_PCR, which is zeros, and lock it until the next
-	 * boot; documents have it from then on. NULL: there is no such register.
-	 * Returns 0; -EROFS: it is locked; or what the module said.
+	 * Extend a register, whose new value is in @pcr then, and lock it until the next boot:
+	 * documents have it from then on. @bytes: 1 .. SR_EVIDENCE_EXTEND_BYTES_MAX.
+	 * Returns 0; -EROFS: it is locked; -ERANGE: there is no such register;
+	 * -EOPNOTSUPP: the module does not do that; or as above.
 	 */
-	int (*lock)(void *arg, const unsigned char *data, size_t bytes);
+	int (*extend)(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uint32_t index,
+		      const unsigned char *data, size_t bytes);
+	int (*lock)(void *arg, uint32_t index);
 
 	/* Entropy that the host cannot have seen; for the mock, the kernel's. */
 	int (*random)(void *arg, unsigned char *out, size_t bytes);

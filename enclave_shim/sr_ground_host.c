@@ -48,6 +48,7 @@ static int mock_tell(const void *module, const struct sr_evidence *evidence, con
 		.image_count = 1,
 		.manifest_min = manifest_min,
 		.age_s_max = SR_TRUST_AGE_S_DEFAULT,
+		.boot_required = true,
 	};
 	size_t bytes;
 	const unsigned char *der = sr_mock_nsm_root(module, &bytes);

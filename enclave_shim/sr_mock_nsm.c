@@ -19,6 +19,7 @@
 #define CERT_BYTES_MAX 1024
 #define DER_BYTES_MAX 104 /* of a signature */
 #define SCALAR_BYTES 48
+#define MODULE_ID "i-mock-enc0000000000000001"
 
 struct made_cert {
 	EVP_PKEY *key;
@@ -280,7 +281,7 @@ static void put_payload(struct writer *w, const struct sr_mock_nsm *mock,
 
 	put_map(w, 9);
 	put_text(w, "module_id");
-	put_text(w, "i-mock-enc0000000000000001");
+	put_text(w, MODULE_ID);
 	put_text(w, "digest");
 	put_text(w, "SHA384");
 	put_text(w, "timestamp");
@@ -410,21 +411,56 @@ static int evidence_pcr(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uin
 	return 0;
 }
 
-static int evidence_lock(void *arg, const unsigned char *data, size_t bytes)
+static int evidence_describe(void *arg, struct sr_evidence_module *module)
 {
-	unsigned char input[SR_EVIDENCE_PCR_BYTES + SR_EVIDENCE_LOCK_BYTES_MAX] = { 0 };
-	struct sr_mock_nsm *mock = arg;
+	const struct sr_mock_nsm *mock = arg;
 
+	*module = (struct sr_evidence_module){
+		.id = MODULE_ID,
+		.version_major = 1,
+		.pcrs_max = SR_EVIDENCE_BOOT_PCR + 1,
+		.locked_mask = ((uint32_t)1 << SR_MOCK_PCRS) - 1,
+	};
 	if (mock->locked)
-		return -EROFS;
-	if (bytes == 0 || bytes > SR_EVIDENCE_LOCK_BYTES_MAX)
+		module->locked_mask |= (uint32_t)1 << SR_EVIDENCE_BOOT_PCR;
+	return 0;
+}
+
+/* Those of a mock that can be extended: one. */
+static int judge_register(const struct sr_mock_nsm *mock, uint32_t index)
+{
+	if (index > SR_EVIDENCE_BOOT_PCR)
+		return index < SR_EVIDENCE_PCRS ? -ERANGE : -EINVAL;
+	return index < SR_EVIDENCE_BOOT_PCR || mock->locked ? -EROFS : 0;
+}
+
+static int evidence_extend(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uint32_t index,
+			   const unsigned char *data, size_t bytes)
+{
+	unsigned char input[SR_EVIDENCE_PCR_BYTES + SR_EVIDENCE_EXTEND_BYTES_MAX];
+	struct sr_mock_nsm *mock = arg;
+	int ret = judge_register(mock, index);
+
+	if (ret)
+		return ret;
+	if (bytes == 0 || bytes > SR_EVIDENCE_EXTEND_BYTES_MAX)
 		return -EINVAL;
-	memcpy(input + SR_EVIDENCE_PCR_BYTES, data, bytes);
-	if (EVP_Digest(input, SR_EVIDENCE_PCR_BYTES + bytes, mock->boot_pcr, NULL, EVP_sha384(),
+	memcpy(input, mock->boot_pcr, sizeof mock->boot_pcr);
+	memcpy(input + sizeof mock->boot_pcr, data, bytes);
+	if (EVP_Digest(input, sizeof mock->boot_pcr + bytes, mock->boot_pcr, NULL, EVP_sha384(),
 		       NULL) != 1)
 		return -ENOMEM;
-	mock->locked = true;
+	memcpy(pcr, mock->boot_pcr, sizeof mock->boot_pcr);
 	return 0;
+}
+
+static int evidence_lock(void *arg, uint32_t index)
+{
+	struct sr_mock_nsm *mock = arg;
+	int ret = judge_register(mock, index);
+
+	mock->locked |= ret == 0;
+	return ret;
 }
 
 static int evidence_random(void *arg, unsigned char *out, size_t bytes)
@@ -450,6 +486,8 @@ struct sr_evidence sr_mock_nsm_evidence(struct sr_mock_nsm *mock)
 		.arg = mock,
 		.attest = evidence_attest,
 		.pcr = evidence_pcr,
+		.describe = evidence_describe,
+		.extend = evidence_extend,
 		.lock = evidence_lock,
 		.random = evidence_random,
 	};

@@ -63,7 +63,7 @@ static int finish(struct sr_nsm *nsm, int ret)
 	return ret;
 }
 
-int sr_nsm_describe(struct sr_nsm *nsm, struct sr_nsm_info *info)
+int sr_nsm_describe(struct sr_nsm *nsm, struct sr_evidence_module *info)
 {
 	int ret;
 
@@ -162,12 +162,20 @@ static int evidence_pcr(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uin
 	return sr_nsm_pcr(arg, pcr, &locked, index);
 }
 
-static int evidence_lock(void *arg, const unsigned char *data, size_t bytes)
+static int evidence_describe(void *arg, struct sr_evidence_module *module)
 {
-	unsigned char pcr[SR_EVIDENCE_PCR_BYTES];
-	int ret = sr_nsm_extend(arg, pcr, SR_EVIDENCE_BOOT_PCR, data, bytes);
+	return sr_nsm_describe(arg, module);
+}
 
-	return ret ? ret : sr_nsm_lock(arg, SR_EVIDENCE_BOOT_PCR);
+static int evidence_extend(void *arg, unsigned char pcr[SR_EVIDENCE_PCR_BYTES], uint32_t index,
+			   const unsigned char *data, size_t bytes)
+{
+	return sr_nsm_extend(arg, pcr, index, data, bytes);
+}
+
+static int evidence_lock(void *arg, uint32_t index)
+{
+	return sr_nsm_lock(arg, index);
 }
 
 static int evidence_random(void *arg, unsigned char *out, size_t bytes)
@@ -182,6 +190,8 @@ struct sr_evidence sr_nsm_evidence(struct sr_nsm *nsm)
 		.arg = nsm,
 		.attest = evidence_attest,
 		.pcr = evidence_pcr,
+		.describe = evidence_describe,
+		.extend = evidence_extend,
 		.lock = evidence_lock,
 		.random = evidence_random,
 	};

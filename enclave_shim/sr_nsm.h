@@ -44,7 +44,7 @@ void sr_nsm_close(struct sr_nsm *nsm);
  * The calls: encode, exchange, decode, wipe both buffers. Errors of all three; the
  * device's own are ioctl's. They block as long as the module takes.
  */
-SR_WARN_UNUSED int sr_nsm_describe(struct sr_nsm *nsm, struct sr_nsm_info *info);
+SR_WARN_UNUSED int sr_nsm_describe(struct sr_nsm *nsm, struct sr_evidence_module *info);
 /* Asks as often as it takes; -EPROTO after @bytes / 8 + 8 answers that were too short.
  * On failure what had been filled of @out is zeroed. */
 SR_WARN_UNUSED int sr_nsm_random(struct sr_nsm *nsm, unsigned char *out, size_t bytes);

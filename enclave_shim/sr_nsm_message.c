@@ -116,7 +116,7 @@ int sr_nsm_put_extend(struct sr_nsm_message *m, uint32_t index, const unsigned c
 {
 	int ret;
 
-	if (data_bytes == 0 || data_bytes > SR_NSM_EXTEND_BYTES_MAX)
+	if (data_bytes == 0 || data_bytes > SR_EVIDENCE_EXTEND_BYTES_MAX)
 		return -EINVAL;
 	ret = put_indexed(m, "ExtendPCR", 2, index);
 	if (ret)
@@ -317,7 +317,7 @@ static int take_module_id(struct reader *r, void *out)
 	char *text = out;
 	struct head h;
 
-	if (get_head(r, &h) || h.major != TEXT || h.value == 0 || h.value > SR_NSM_MODULE_BYTES_MAX)
+	if (get_head(r, &h) || h.major != TEXT || h.value == 0 || h.value > SR_EVIDENCE_MODULE_BYTES_MAX)
 		return -EPROTO;
 	for (uint64_t i = 0; i < h.value; i++)
 		if (h.string[i] < 0x20 || h.string[i] > 0x7e)
@@ -351,15 +351,15 @@ static int take_digest(struct reader *r, void *out)
 	return get_head(r, &h) || !is_text(&h, "SHA384") ? -EPROTO : 0;
 }
 
-int sr_nsm_get_describe(struct sr_nsm_info *info, const struct sr_nsm_message *m)
+int sr_nsm_get_describe(struct sr_evidence_module *info, const struct sr_nsm_message *m)
 {
-	struct sr_nsm_info got = { 0 };
+	struct sr_evidence_module got = { 0 };
 	struct field fields[] = {
 		{ .name = "version_major", .take = take_u16, .out = &got.version_major },
 		{ .name = "version_minor", .take = take_u16, .out = &got.version_minor },
 		{ .name = "version_patch", .take = take_u16, .out = &got.version_patch },
-		{ .name = "module_id", .take = take_module_id, .out = got.module_id },
-		{ .name = "max_pcrs", .take = take_u16, .out = &got.max_pcrs },
+		{ .name = "module_id", .take = take_module_id, .out = got.id },
+		{ .name = "max_pcrs", .take = take_u16, .out = &got.pcrs_max },
 		{ .name = "locked_pcrs", .take = take_locked, .out = &got.locked_mask },
 		{ .name = "digest", .take = take_digest },
 	};

@@ -19,18 +19,6 @@
 #define SR_NSM_REQUEST_BYTES_MAX 0x1000u
 #define SR_NSM_RESPONSE_BYTES_MAX 0x3000u
 #define SR_NSM_RANDOM_BYTES_MAX 256u /* an answer to GetRandom; a module may give less */
-#define SR_NSM_EXTEND_BYTES_MAX 512u
-#define SR_NSM_MODULE_BYTES_MAX 128u
-
-/* What DescribeNSM tells. */
-struct sr_nsm_info {
-	char module_id[SR_NSM_MODULE_BYTES_MAX + 1]; /* printable ASCII */
-	uint16_t version_major;
-	uint16_t version_minor;
-	uint16_t version_patch;
-	uint16_t max_pcrs;
-	uint32_t locked_mask; /* bit i: PCR i is locked */
-};
 
 /* A request or a response in its bounds. */
 struct sr_nsm_message {
@@ -65,7 +53,7 @@ SR_WARN_UNUSED int sr_nsm_put_lock(struct sr_nsm_message *m, uint32_t index);
  * Outputs are untouched on failure. Order of the fields, unknown fields and
  * indefinite lengths do not matter.
  */
-SR_WARN_UNUSED int sr_nsm_get_describe(struct sr_nsm_info *info, const struct sr_nsm_message *m);
+SR_WARN_UNUSED int sr_nsm_get_describe(struct sr_evidence_module *info, const struct sr_nsm_message *m);
 /* @random: of SR_NSM_RANDOM_BYTES_MAX; at least one byte is given. */
 SR_WARN_UNUSED int sr_nsm_get_random(unsigned char *random, size_t *random_bytes,
 				     const struct sr_nsm_message *m);

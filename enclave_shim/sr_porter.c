@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sr_boot.h"
 #include "sr_clock.h"
 #include "sr_porter_state.h"
 #include "sr_secret.h"
@@ -24,6 +25,7 @@
 
 SR_STATIC_ASSERT(SR_POST_TASKS > SR_PORTER_WAITING_MAX, "a task for each session that may wait");
 SR_STATIC_ASSERT(SR_EVIDENCE_DOC_BYTES_MAX <= SR_DOCUMENT_DATA_BYTES_MAX, "a document fits");
+SR_STATIC_ASSERT(SR_BOOT_HASH_BYTES == SR_CONTROL_HASH_BYTES, "what sr_boot_hash() makes");
 SR_STATIC_ASSERT(SR_EVIDENCE_BOOT_PCR == SR_ATTEST_BOOT_PCR,
 		 "the register that a signer locks is the one that its clients look at");
 
@@ -171,31 +173,41 @@ static int make_gate(struct sr_porter *p, struct sr_reason *why)
 		     0;
 }
 
-/* Before the first session. A module that will not (an emulator's, or a host that has had
- * another signer in this boot) leaves documents without it, or with another's in it, whom
- * clients refuse. */
+/* What a support case will ask for. */
+static int describe_module(struct sr_porter *p, struct sr_evidence_module *module,
+			   struct sr_reason *why)
+{
+	const struct sr_evidence *e = &p->config.evidence;
+	int ret = e->describe(e->arg, module);
+
+	if (ret)
+		return sr_reason_set(why, ret, "the security module does not describe itself: %s",
+				     strerror(-ret));
+	sr_porter_note(p,
+		       "security module %s, version %u.%u.%u, of %u registers are locked %08x (bit "
+		       "N: PCR N)",
+		       module->id, module->version_major, module->version_minor,
+		       module->version_patch, module->pcrs_max, module->locked_mask);
+	return 0;
+}
+
+/* Before the first session. */
 static int lock_boot(struct sr_porter *p, struct sr_reason *why)
 {
 	const struct sr_evidence *e = &p->config.evidence;
-	unsigned char hash[SR_CONTROL_HASH_BYTES];
-	int ret;
+	struct sr_reason what = { 0, "" };
+	struct sr_evidence_module module;
+	unsigned char hash[SR_BOOT_HASH_BYTES];
+	int ret = describe_module(p, &module, why);
 
-	if (!e->lock)
-		return 0;
+	if (ret || p->config.trial)
+		return ret;
 	if (sr_boot_hash(hash, p->config.boot_id, sr_gate_public_key(p->gate)))
 		return sr_reason_set(why, -EIO, "SHA-256 failed");
-	ret = e->lock(e->arg, hash, sizeof hash);
-	if (ret == -EROFS)
-		return sr_reason_set(why, ret,
-				     "PCR%u is locked: there was another signer in this boot of the "
-				     "enclave, and clients believe that one alone; start the "
-				     "enclave anew",
-				     SR_EVIDENCE_BOOT_PCR);
-	if (ret)
-		sr_porter_note(p,
-			       "WARNING: the security module does not lock PCR%u: %s; a second "
-			       "signer in this enclave would go unseen",
-			       SR_EVIDENCE_BOOT_PCR, strerror(-ret));
+	ret = sr_boot_lock(e, &module, hash, &what);
+	if (ret != -EOPNOTSUPP)
+		return ret ? sr_reason_set(why, ret, "%s", what.text) : 0;
+	sr_porter_note(p, "WARNING: %s", what.text);
 	return 0;
 }
 

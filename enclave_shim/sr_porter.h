@@ -40,6 +40,7 @@ struct sr_porter_config {
 	uint32_t ticket_life_s;
 	bool pool; /* there are presignatures */
 	struct sr_counter counter; /* of the core's trace, if it has one */
+	bool trial; /* another signer may be at work: no register is locked */
 	bool console; /* tell the log how things are, every ten seconds */
 
 	struct sr_address control; /* no bytes: conversations come by sr_porter_connect() alone */

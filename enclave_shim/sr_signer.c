@@ -190,6 +190,7 @@ static int make_porter(struct sr_signer *s, bool pool, struct sr_reason *why)
 		.ticket_life_s = c->ticket_life_s,
 		.pool = pool,
 		.counter = s->counter,
+		.trial = c->trial,
 		.console = c->console,
 		.control = c->control,
 		.control_mode = c->control_mode,
@@ -233,8 +234,6 @@ static int build(struct sr_signer *s, struct sr_reason *why)
 	bool pool;
 	int ret = c->operators ? c->ground->open(&s->module, &s->evidence, why) : 0;
 
-	if (c->trial)
-		s->evidence.lock = NULL;
 	if (ret == 0)
 		ret = load_keys(s, why);
 	if (ret == 0)

@@ -165,7 +165,7 @@ static void as_response(const uint8_t *data, size_t bytes)
 	static unsigned char document[SR_EVIDENCE_DOC_BYTES_MAX];
 	static struct sr_nsm_message message;
 	unsigned char small[SR_NSM_RANDOM_BYTES_MAX];
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 	size_t got;
 	bool locked;
 
@@ -174,7 +174,7 @@ static void as_response(const uint8_t *data, size_t bytes)
 	message.bytes = bytes;
 	memcpy(message.data, data, bytes);
 	if (sr_nsm_get_describe(&info, &message) == 0)
-		require(info.module_id[0] && memchr(info.module_id, 0, sizeof info.module_id),
+		require(info.id[0] && memchr(info.id, 0, sizeof info.id),
 			"a module id");
 	if (sr_nsm_get_random(small, &got, &message) == 0)
 		require(got > 0 && got <= sizeof small, "random bytes");

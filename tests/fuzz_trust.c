@@ -29,6 +29,7 @@ static void start(void)
 	t.has_manifest = true;
 	t.manifest_min = 7;
 	t.age_s_max = 60;
+	t.boot_required = true;
 	good_bytes = sr_trust_put(text, &t);
 	require(good_bytes <= sizeof good, "the good one has no room");
 	memcpy(good, text, good_bytes);

@@ -1149,9 +1149,16 @@ static const char boot_register[] =
 static void lock_with(const char *what, size_t bytes)
 {
 	struct sr_evidence source = sr_mock_nsm_evidence(mock);
+	unsigned char pcr[SR_EVIDENCE_PCR_BYTES];
 
-	cr_assert_eq(source.lock(source.arg, (const unsigned char *)what, bytes), 0);
-	cr_assert_eq(source.lock(source.arg, (const unsigned char *)what, bytes), -EROFS);
+	cr_assert_eq(source.extend(source.arg, pcr, SR_EVIDENCE_BOOT_PCR,
+				   (const unsigned char *)what, bytes),
+		     0);
+	cr_assert_eq(source.lock(source.arg, SR_EVIDENCE_BOOT_PCR), 0);
+	cr_assert_eq(source.lock(source.arg, SR_EVIDENCE_BOOT_PCR), -EROFS);
+	cr_assert_eq(source.extend(source.arg, pcr, SR_EVIDENCE_BOOT_PCR,
+				   (const unsigned char *)what, bytes),
+		     -EROFS);
 	document = attested(&request);
 	assert_code(sr_attest_document(&parsed, document.data, document.bytes, &mock_root, NOW,
 				       NULL),
@@ -1165,6 +1172,8 @@ Test(attest_accept, a_locked_register_is_of_this_boot)
 
 	expect.boot = (struct sr_attest_view){ (const unsigned char *)boot, 32 };
 	assert_code(accept_now(), SR_ATTEST_OK); /* of a module that locks none */
+	expect.boot_required = true;
+	assert_code(accept_now(), SR_ATTEST_BOOT_ABSENT);
 	lock_with(boot, 32);
 	assert_code(accept_now(), SR_ATTEST_OK);
 	for (size_t i = 0; i < SR_ATTEST_PCR_BYTES; i++)
@@ -1175,7 +1184,27 @@ Test(attest_accept, a_locked_register_is_of_this_boot)
 	expect.boot = (struct sr_attest_view){ (const unsigned char *)boot + 1, 32 };
 	assert_code(accept_now(), SR_ATTEST_BOOT);
 	expect.boot.data = NULL;
+	assert_code(accept_now(), SR_ATTEST_BOOT);
+	expect.boot_required = false;
 	assert_code(accept_now(), SR_ATTEST_OK);
+}
+
+/* A module may list the registers that nobody has locked as well. */
+Test(attest_accept, a_register_of_zeros_is_one_that_is_not_kept)
+{
+	static const char boot[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+	expect.boot = (struct sr_attest_view){ (const unsigned char *)boot, 32 };
+	lock_with(boot, 32);
+	memset(parsed.pcr[SR_ATTEST_BOOT_PCR], 0, SR_ATTEST_PCR_BYTES);
+	cr_assert_not(sr_attest_boot_kept(&parsed));
+	assert_code(accept_now(), SR_ATTEST_OK);
+	expect.boot_required = true;
+	assert_code(accept_now(), SR_ATTEST_BOOT_ABSENT);
+	parsed.pcr[SR_ATTEST_BOOT_PCR][0] = 1;
+	assert_code(accept_now(), SR_ATTEST_BOOT);
+	parsed.pcr_mask &= ~(1u << SR_ATTEST_BOOT_PCR);
+	assert_code(accept_now(), SR_ATTEST_BOOT_ABSENT);
 }
 
 /* ---- sigringctl attest ---- */

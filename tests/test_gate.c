@@ -1276,6 +1276,10 @@ Test(ticket, it_is_dead_with_what_the_client_accepts)
 	assert_ticket_code(SR_SETUP_TICKET_ROOT);
 	rig.expect.root = root;
 
+	rig.expect.boot_required = true; /* the rig's module has locked nothing */
+	assert_ticket_code(SR_SETUP_TICKET_BOOT);
+	rig.expect.boot_required = false;
+
 	rig.expect.manifest_version_min = 8;
 	assert_ticket_code(SR_SETUP_MANIFEST_OLD);
 	rig.expect.manifest_version_min = 0;

@@ -139,21 +139,21 @@ Test(nsm, registers_are_named_by_number)
 
 Test(nsm, describe_is_read)
 {
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 
 	cr_assert_eq(sr_nsm_get_describe(&info, ANSWER(DESCRIBED)), 0);
 	cr_assert_eq(info.version_major, 1);
 	cr_assert_eq(info.version_minor, 32);
 	cr_assert_eq(info.version_patch, 258);
-	cr_assert_str_eq(info.module_id, "i-1234");
-	cr_assert_eq(info.max_pcrs, 32);
+	cr_assert_str_eq(info.id, "i-1234");
+	cr_assert_eq(info.pcrs_max, 32);
 	cr_assert_eq(info.locked_mask, 0x80000007u);
 }
 
 /* Another order, indefinite lengths, a field that we do not know. */
 Test(nsm, describe_is_read_however_it_is_put)
 {
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 
 	cr_assert_eq(
 		sr_nsm_get_describe(
@@ -166,14 +166,14 @@ Test(nsm, describe_is_read_however_it_is_put)
 			       "\x6dversion_minor\x00\x6dversion_major\x1b\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff")),
 		0);
 	cr_assert_eq(info.version_major, 1);
-	cr_assert_eq(info.max_pcrs, 16);
+	cr_assert_eq(info.pcrs_max, 16);
 	cr_assert_eq(info.locked_mask, 0);
 }
 
 Test(nsm, every_cut_of_a_response_is_refused)
 {
 	static const char whole[] = DESCRIBED;
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 
 	for (size_t n = 0; n < sizeof whole - 1; n++)
 		cr_assert_eq(sr_nsm_get_describe(&info, answer(whole, n)), -EPROTO, "%zu", n);
@@ -205,7 +205,7 @@ Test(nsm, a_response_with_a_wrong_value_is_refused)
 		{ "\x6dversion_m", 'i' },
 	};
 	static const char whole[] = DESCRIBED;
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		size_t length = strlen(wrong[i].before);
@@ -217,13 +217,13 @@ Test(nsm, a_response_with_a_wrong_value_is_refused)
 		at[length] = wrong[i].value;
 		memset(&info, 0xa5, sizeof info);
 		cr_assert_eq(sr_nsm_get_describe(&info, &message), -EPROTO, "%zu", i);
-		cr_assert_eq(info.max_pcrs, 0xa5a5, "untouched");
+		cr_assert_eq(info.pcrs_max, 0xa5a5, "untouched");
 	}
 }
 
 Test(nsm, numbers_and_names_have_limits)
 {
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 
 	cr_assert_eq(sr_nsm_get_describe(&info, ANSWER(DESCRIBED_AS("\x19\xff\xff", "\x61x"))), 0);
 	cr_assert_eq(sr_nsm_get_describe(&info,
@@ -233,7 +233,7 @@ Test(nsm, numbers_and_names_have_limits)
 	cr_assert_eq(sr_nsm_get_describe(&info,
 					 ANSWER(DESCRIBED_AS("\x00", "\x78\x80" PCR64 PCR64))),
 		     0);
-	cr_assert_eq(strlen(info.module_id), 128);
+	cr_assert_eq(strlen(info.id), 128);
 	cr_assert_eq(sr_nsm_get_describe(&info,
 					 ANSWER(DESCRIBED_AS("\x00", "\x78\x81" PCR64 PCR64 "x"))),
 		     -EPROTO);
@@ -458,7 +458,7 @@ Test(nsm, each_call_asks_and_reads_and_leaves_nothing_behind)
 					       .nonce_bytes = 1 };
 	unsigned char pcr[SR_EVIDENCE_PCR_BYTES];
 	struct sr_evidence source = sr_nsm_evidence(&nsm);
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 	size_t bytes;
 
 	play(exchanges, 5);
@@ -486,10 +486,13 @@ Test(nsm, the_register_of_the_boot_is_extended_and_then_locked)
 			 "\xa1\x65" "Error" "\x6d" "ReadOnlyIndex"),
 	};
 	struct sr_evidence source = sr_nsm_evidence(&nsm);
+	unsigned char pcr[SR_EVIDENCE_PCR_BYTES];
 
 	play(exchanges, 3);
-	cr_assert_eq(source.lock(source.arg, (const unsigned char *)"xyz", 3), 0);
-	cr_assert_eq(source.lock(source.arg, (const unsigned char *)"xyz", 3), -EROFS);
+	cr_assert_eq(source.extend(source.arg, pcr, 16, (const unsigned char *)"xyz", 3), 0);
+	cr_assert_arr_eq(pcr, PCR48, sizeof pcr);
+	cr_assert_eq(source.lock(source.arg, 16), 0);
+	cr_assert_eq(source.extend(source.arg, pcr, 16, (const unsigned char *)"xyz", 3), -EROFS);
 	cr_assert_eq(script_left, 0);
 }
 
@@ -539,7 +542,7 @@ Test(nsm, an_error_of_the_device_comes_through)
 	static const struct exchange broken[] = {
 		{ .request = DESCRIBE_NSM, .request_bytes = 12, .response = "", .error = -EMSGSIZE }
 	};
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 
 	play(broken, 1);
 	cr_assert_eq(sr_nsm_describe(&nsm, &info), -EMSGSIZE);
@@ -555,7 +558,7 @@ Test(nsm, without_the_device_there_is_nothing)
 
 Test(nsm, what_is_no_module_says_so)
 {
-	struct sr_nsm_info info;
+	struct sr_evidence_module info;
 	int fd;
 
 	cr_assert_eq(sr_nsm_open(&nsm, "/dev/null"), 0);

@@ -53,7 +53,7 @@ static int parse(const char *lines)
 Test(trust, a_whole_file_is_read)
 {
 	cr_assert_eq(parse("# of the desk\n\n" MAGIC ROOT IMAGE "\n" IMAGE " 3=" PCR("3") " 8=" PCR(
-			     "8") "\nmanifest " HASH "\n" MIN "max-age 60"),
+			     "8") "\nmanifest " HASH "\n" MIN "max-age 60\nrequire boot-pcr"),
 		     0, "%s", why.text);
 	cr_assert_eq(trust->root.sha256[0], 0x01);
 	cr_assert_eq(trust->root.sha256[31], 0xcd);
@@ -68,6 +68,7 @@ Test(trust, a_whole_file_is_read)
 	cr_assert(trust->has_manifest && trust->manifest_hash[0] == 0x01);
 	cr_assert_eq(trust->manifest_min, 7);
 	cr_assert_eq(trust->age_s_max, 60);
+	cr_assert(trust->boot_required);
 }
 
 Test(trust, root_aws_is_the_pinned_one)
@@ -78,7 +79,7 @@ Test(trust, root_aws_is_the_pinned_one)
 	cr_assert_eq(parse(MAGIC "root aws\n" IMAGE "\n" MIN), 0, "%s", why.text);
 	cr_assert_arr_eq(&trust->root, &aws, sizeof aws);
 	cr_assert_eq(trust->age_s_max, SR_TRUST_AGE_S_DEFAULT);
-	cr_assert_not(trust->has_manifest);
+	cr_assert_not(trust->has_manifest || trust->boot_required);
 }
 
 Test(trust, each_wrong_line_is_named_with_what_it_wants)
@@ -123,6 +124,9 @@ Test(trust, each_wrong_line_is_named_with_what_it_wants)
 		{ MAGIC "max-age 0\n", ":2: max-age wants" },
 		{ MAGIC "max-age 86401\n", ":2: max-age wants" },
 		{ MAGIC "max-age 60s\n", ":2: max-age wants" },
+		{ MAGIC "require pcr16\n", ":2: require wants" },
+		{ MAGIC "require boot-pcr \n", ":2: require wants" },
+		{ MAGIC "require boot-pcr\nrequire boot-pcr\n", ":3: this line is repeated" },
 		{ MAGIC "roots aws\n", ":2: unknown" },
 		{ MAGIC IMAGE "\n" MIN, "has no root" },
 		{ MAGIC ROOT MIN, "has no image" },

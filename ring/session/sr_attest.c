@@ -54,6 +54,9 @@ static const char *const texts[SR_ATTEST_CODES] = {
 	[SR_ATTEST_NO_MEMORY] = "out of memory",
 	[SR_ATTEST_BOOT] =
 		"PCR16 was locked for another boot or key: what answers is not the first signer",
+	[SR_ATTEST_BOOT_ABSENT] =
+		"PCR16 is not locked, and the trust file says `require boot-pcr`: another signer "
+		"of this boot would go unseen",
 };
 
 const char *sr_attest_text(enum sr_attest_code code)
@@ -424,19 +427,33 @@ static bool same_view(const struct sr_attest_view *a, const struct sr_attest_vie
 	return a->data && b->data && a->bytes == b->bytes && sr_equal(a->data, b->data, a->bytes);
 }
 
+bool sr_attest_boot_kept(const struct sr_attest_doc *doc)
+{
+	static const unsigned char zeros[SR_ATTEST_PCR_BYTES];
+
+	return doc->pcr_mask >> SR_ATTEST_BOOT_PCR & 1u &&
+	       !sr_equal(doc->pcr[SR_ATTEST_BOOT_PCR], zeros, sizeof zeros);
+}
+
 /* One extension from zeros: SHA-384 of the old value and what it was extended with. */
-static bool boot_is_right(const struct sr_attest_doc *doc, const struct sr_attest_view *boot)
+static enum sr_attest_code accept_boot(const struct sr_attest_doc *doc,
+				       const struct sr_attest_expect *expect)
 {
 	unsigned char input[SR_ATTEST_PCR_BYTES + SR_ATTEST_HASH_BYTES] = { 0 };
 	unsigned char pcr[SR_ATTEST_PCR_BYTES];
+	const struct sr_attest_view *boot = &expect->boot;
 
-	if (!boot->data || !(doc->pcr_mask >> SR_ATTEST_BOOT_PCR & 1u))
-		return true;
+	if (!sr_attest_boot_kept(doc))
+		return expect->boot_required ? SR_ATTEST_BOOT_ABSENT : SR_ATTEST_OK;
+	if (!boot->data)
+		return expect->boot_required ? SR_ATTEST_BOOT : SR_ATTEST_OK;
 	if (boot->bytes != SR_ATTEST_HASH_BYTES)
-		return false;
+		return SR_ATTEST_BOOT;
 	memcpy(input + SR_ATTEST_PCR_BYTES, boot->data, boot->bytes);
-	return EVP_Digest(input, sizeof input, pcr, NULL, EVP_sha384(), NULL) == 1 &&
-	       sr_equal(pcr, doc->pcr[SR_ATTEST_BOOT_PCR], sizeof pcr);
+	if (EVP_Digest(input, sizeof input, pcr, NULL, EVP_sha384(), NULL) != 1)
+		return SR_ATTEST_NO_MEMORY;
+	return sr_equal(pcr, doc->pcr[SR_ATTEST_BOOT_PCR], sizeof pcr) ? SR_ATTEST_OK :
+									 SR_ATTEST_BOOT;
 }
 
 enum sr_attest_code sr_attest_accept(const struct sr_attest_doc *doc,
@@ -472,5 +489,5 @@ enum sr_attest_code sr_attest_accept(const struct sr_attest_doc *doc,
 		return SR_ATTEST_PUBLIC_KEY;
 	if (!same_view(&doc->user_data, &expect->user_data))
 		return SR_ATTEST_USER_DATA;
-	return boot_is_right(doc, &expect->boot) ? SR_ATTEST_OK : SR_ATTEST_BOOT;
+	return accept_boot(doc, expect);
 }

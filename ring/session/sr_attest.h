@@ -91,6 +91,7 @@ enum sr_attest_code {
 
 	SR_ATTEST_NO_MEMORY = 38, /* ours; says nothing about the document */
 	SR_ATTEST_BOOT = 39,      /* PCR16 was locked for another boot or key */
+	SR_ATTEST_BOOT_ABSENT = 40, /* it was not locked at all, and has to be */
 	SR_ATTEST_CODES
 };
 
@@ -165,8 +166,11 @@ struct sr_attest_expect {
 	size_t image_count; /* 1 .. SR_ATTEST_IMAGES_MAX; anything else accepts nothing */
 	struct sr_attest_view public_key; /* the static key that the handshake will use */
 	struct sr_attest_view user_data;
-	struct sr_attest_view boot; /* what SR_ATTEST_BOOT_PCR was extended with, where a module
-				       has locked it; NULL: that is not judged */
+	/* What SR_ATTEST_BOOT_PCR was extended with. NULL: that is not judged. A document where
+	 * it is absent or zeros comes from a module that does not keep it, and is accepted
+	 * unless boot_required. */
+	struct sr_attest_view boot;
+	bool boot_required;
 	uint64_t age_ms_max; /* of the timestamp */
 };
 
@@ -238,6 +242,9 @@ SR_WARN_UNUSED enum sr_attest_code sr_attest_accept(const struct sr_attest_doc *
 /* sr_attest_image_match - are the registers that @image names all there, and the same?
  * In constant time but for which they are. */
 bool sr_attest_image_match(const struct sr_attest_doc *doc, const struct sr_attest_image *image);
+
+/* sr_attest_boot_kept - is SR_ATTEST_BOOT_PCR there, and not zeros? */
+bool sr_attest_boot_kept(const struct sr_attest_doc *doc);
 
 SR_END_DECLS
 

@@ -31,6 +31,8 @@ static const char *const texts[SR_SETUP_CODES] = {
 		"the ticket's document has another root than the one that is named; "
 		"attest again",
 	[SR_SETUP_CRYPTO] = "OpenSSL failed",
+	[SR_SETUP_TICKET_BOOT] = "the ticket's document had no PCR16, which the trust file demands "
+				 "now; attest again",
 };
 
 void sr_setup_wipe(struct sr_setup *setup)
@@ -146,6 +148,8 @@ static enum sr_setup_code judge_ticket(const struct sr_setup_ticket *ticket,
 		listed |= same_image(&ticket->image, &expect->images[i]);
 	if (!listed)
 		return SR_SETUP_TICKET_IMAGE;
+	if (expect->boot_required && !ticket->boot_kept)
+		return SR_SETUP_TICKET_BOOT;
 	if (too_old(ticket, expect->age_ms_max, now_ms))
 		return SR_SETUP_TICKET_AGE;
 	return judge_terms(expect, &ticket->terms);
@@ -207,6 +211,7 @@ static void keep(struct sr_setup_ticket *next, const struct sr_attest_doc *doc,
 	next->terms = *terms;
 	next->root = expect->root;
 	next->attested_ms = doc->timestamp_ms;
+	next->boot_kept = sr_attest_boot_kept(doc);
 	memcpy(next->signer, doc->public_key.data, sizeof next->signer);
 	for (size_t i = 0; i < expect->image_count; i++)
 		if (sr_attest_image_match(doc, &expect->images[i])) {
@@ -226,6 +231,7 @@ static enum sr_setup_code judge_document(struct sr_setup *setup,
 		.image_count = expect->image_count,
 		.user_data = { terms_hash, sizeof terms_hash },
 		.boot = { boot_hash, sizeof boot_hash },
+		.boot_required = expect->boot_required,
 		.age_ms_max = expect->age_ms_max,
 	};
 	struct sr_attest_doc doc;

@@ -50,6 +50,7 @@ enum sr_setup_code {
 	SR_SETUP_TICKET_IMAGE = 13, /* its image is not accepted any more */
 	SR_SETUP_TICKET_ROOT = 14,  /* its root is not the one that is named now */
 	SR_SETUP_CRYPTO = 15,       /* OpenSSL failed */
+	SR_SETUP_TICKET_BOOT = 16,  /* its document had no PCR16, which is demanded now */
 	SR_SETUP_CODES
 };
 
@@ -61,6 +62,7 @@ struct sr_setup_expect {
 	const unsigned char *manifest_hash; /* 32 bytes pinned; may be NULL when there is */
 	uint64_t manifest_version_min;      /* a minimum, which is not 0 */
 	uint64_t age_ms_max;                /* of a document */
+	bool boot_required;                 /* a document without PCR16 is refused */
 };
 
 /* What a session leaves for the next one. Holds a secret. */
@@ -72,6 +74,7 @@ struct sr_setup_ticket {
 	struct sr_attest_root root;
 	struct sr_attest_image image; /* the entry of the list that it matched */
 	uint64_t attested_ms;         /* Unix; of the document */
+	bool boot_kept;               /* it had PCR16 */
 };
 
 struct sr_setup_config {

@@ -133,7 +133,15 @@ static int take_age(struct parse *p, const char *value, size_t bytes)
 	return 0;
 }
 
-enum { MAGIC, ROOT, IMAGE, MANIFEST, MANIFEST_MIN, MAX_AGE, KEYWORDS };
+static int take_require(struct parse *p, const char *value, size_t bytes)
+{
+	if (!is_word(value, bytes, "boot-pcr"))
+		return fail_line(p, "require wants boot-pcr: nothing else can be demanded");
+	p->trust->boot_required = true;
+	return 0;
+}
+
+enum { MAGIC, ROOT, IMAGE, MANIFEST, MANIFEST_MIN, MAX_AGE, REQUIRE, KEYWORDS };
 
 static const struct {
 	const char *word;
@@ -145,6 +153,7 @@ static const struct {
 	[MANIFEST] = { "manifest", take_manifest },
 	[MANIFEST_MIN] = { "manifest-min", take_min },
 	[MAX_AGE] = { "max-age", take_age },
+	[REQUIRE] = { "require", take_require },
 };
 
 static int take_line(struct parse *p, const char *line, size_t bytes)
@@ -157,7 +166,7 @@ static int take_line(struct parse *p, const char *line, size_t bytes)
 		k++;
 	if (k == KEYWORDS || !space)
 		return fail_line(p, "unknown line; one of sigring-trust, root, image, manifest, "
-				    "manifest-min, max-age, then one space, is expected");
+				    "manifest-min, max-age, require, then one space, is expected");
 	if ((k == MAGIC) != (p->met == 0))
 		return fail_line(p, p->met ? "this line is repeated" :
 					     "the first line should be: sigring-trust 1");
@@ -321,6 +330,8 @@ size_t sr_trust_put(char *text, const struct sr_trust *trust)
 	if (trust->manifest_min)
 		at = put_number(at, "manifest-min", trust->manifest_min);
 	at = put_number(at, "max-age", trust->age_s_max);
+	if (trust->boot_required)
+		at = put_hex(at, "require boot-pcr\n", NULL, 0);
 	return (size_t)(at - text);
 }
 
@@ -383,5 +394,6 @@ void sr_trust_expect(struct sr_setup_expect *expect, const struct sr_trust *trus
 		.manifest_hash = trust->has_manifest ? trust->manifest_hash : NULL,
 		.manifest_version_min = trust->manifest_min,
 		.age_ms_max = 1000ull * trust->age_s_max,
+		.boot_required = trust->boot_required,
 	};
 }

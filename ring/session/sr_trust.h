@@ -9,6 +9,7 @@
  *	manifest HASH                   64 digits
  *	manifest-min N                  1 ..; of the two lines at least one
  *	max-age SECONDS                 of a document, 1 .. 86400; 300 when absent
+ *	require boot-pcr                a document without PCR16 is refused
  *
  * The first line stands first, the others in any order, each once but for image.
  * Words are parted by one space; digits are lower case, numbers decimal without a
@@ -39,6 +40,7 @@ struct sr_trust {
 	bool has_manifest;
 	uint64_t manifest_min; /* 0: none */
 	uint32_t age_s_max;
+	bool boot_required;
 };
 
 SR_BEGIN_DECLS
