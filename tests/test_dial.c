@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sr_clock.h"
@@ -14,6 +15,20 @@ static struct sr_address address; /* hybrid, port 5000 */
 static int listener;
 static struct sr_dial dial;
 static int proxy; /* its end of the connection */
+static size_t room = SIZE_MAX; /* that a socket has for what is sent */
+
+/* What sr_dial.c calls, in place of libc's: a kernel that is short of memory takes a part
+ * of a line, or nothing of it. */
+ssize_t send(int fd, const void *data, size_t bytes, int flags)
+{
+	if (bytes > room)
+		bytes = room;
+	if (bytes == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return sendto(fd, data, bytes, flags, NULL, 0);
+}
 
 static void begin(void)
 {
@@ -101,11 +116,61 @@ Test(dial, answer_may_come_a_byte_at_a_time)
 	cr_assert_eq(step(), 0);
 }
 
+/* Whoever polls sleeps meanwhile. */
+Test(dial, part_of_an_answer_wakes_nobody_twice)
+{
+	struct pollfd p = { .events = POLLIN };
+
+	is_asked();
+	p.fd = dial.fd;
+	for (const char *at = "OK 5000"; *at; at++) {
+		cr_assert_eq(write(proxy, at, 1), 1);
+		cr_assert_eq(poll(&p, 1, 0), 1);
+		cr_assert_eq(step(), -EAGAIN);
+		cr_assert_eq(poll(&p, 1, 0), 0);
+	}
+	dial.until_ns = sr_now_ns() - 1;
+	cr_assert_eq(step(), -ETIMEDOUT);
+}
+
+Test(dial, question_that_does_not_fit_is_asked_when_there_is_room)
+{
+	char line[64] = "";
+
+	room = 0;
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(step(), -EAGAIN);
+		cr_assert_eq(sr_dial_events(&dial), POLLOUT);
+	}
+	room = 5;
+	cr_assert_eq(step(), -EAGAIN);
+	cr_assert_eq(step(), -EAGAIN);
+	cr_assert_eq(sr_dial_events(&dial), POLLOUT);
+	cr_assert_eq(step(), -EAGAIN);
+	cr_assert_eq(sr_dial_events(&dial), POLLIN);
+	cr_assert_eq(recv(proxy, line, sizeof line - 1, MSG_DONTWAIT), 13);
+	cr_assert_str_eq(line, "CONNECT 5000\n");
+	say("OK 1\n");
+	cr_assert_eq(step(), 0);
+}
+
+Test(dial, question_that_never_fits_is_given_up)
+{
+	room = 0;
+	cr_assert_eq(step(), -EAGAIN);
+	dial.until_ns = sr_now_ns() - 1;
+	cr_assert_eq(step(), -ETIMEDOUT);
+	cr_assert_eq(dial.fd, -1);
+}
+
 Test(dial, what_is_no_answer_is_eproto)
 {
 	static const char *const wrong[] = {
 		"\n",      "OK\n",    "OK \n",     "OK x\n",      "ok 1\n",
-		"OK 1 \n", "OK -1\n", "NO 5000\n", "OK 5000\r\n", "12345678901234567890123456789012"
+		"OK 1 \n", "OK -1\n", "NO 5000\n", "OK 5000\r\n",
+		"12345678901234567890123456789012",
+		/* No end of a line is waited for, nor read. */
+		"O ", "N", "OK 1x", "\xff", "OK 12345678901234567890123456789"
 	};
 
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -7,8 +7,6 @@
 #include "sr_clock.h"
 #include "sr_dial.h"
 
-#define ANSWER_BYTES_MAX 32u /* `OK `, ten digits, and room to see that it is none */
-
 int sr_dial_start(struct sr_dial *dial, const struct sr_address *address)
 {
 	int fd = sr_address_connect(address);
@@ -43,61 +41,64 @@ static int connected(const struct sr_dial *dial)
 	return -error;
 }
 
-/* It is short and the first of this socket: there is room for all of it. */
-static int ask(const struct sr_dial *dial, uint32_t port)
+static int ask(struct sr_dial *dial, uint32_t port)
 {
 	char line[32];
-	int bytes = snprintf(line, sizeof line, "CONNECT %u\n", port);
-	ssize_t n = send(dial->fd, line, (size_t)bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+	uint32_t bytes = (uint32_t)snprintf(line, sizeof line, "CONNECT %u\n", port);
+	ssize_t n = send(dial->fd, line + dial->asked_bytes, bytes - dial->asked_bytes,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0)
-		return -errno;
-	return n == bytes ? 0 : -EPROTO;
+		return errno == EINTR ? -EAGAIN : -errno;
+	dial->asked_bytes += (uint32_t)n;
+	dial->asked = dial->asked_bytes == bytes;
+	return dial->asked ? 0 : -EAGAIN;
 }
 
-static bool is_answer(const char *line, size_t bytes)
+/* Can it still become an answer? Not as soon as one byte is wrong. */
+static bool may_be_answer(const char *line, size_t bytes)
 {
-	if (bytes < sizeof "OK 1" - 1 || memcmp(line, "OK ", 3))
-		return false;
-	for (size_t i = 3; i < bytes; i++)
-		if (line[i] < '0' || line[i] > '9')
+	static const char word[] = { 'O', 'K', ' ' };
+
+	for (size_t i = 0; i < bytes; i++)
+		if (i < sizeof word ? line[i] != word[i] : line[i] < '0' || line[i] > '9')
 			return false;
 	return true;
 }
 
-/* The signer speaks as soon as it is reached: look first, then take the line alone. */
-static int hear(const struct sr_dial *dial)
+/* The signer speaks as soon as it is reached: look first, then take what is of the line. */
+static int hear(struct sr_dial *dial)
 {
-	char line[ANSWER_BYTES_MAX];
-	ssize_t n = recv(dial->fd, line, sizeof line, MSG_DONTWAIT | MSG_PEEK);
+	char *at = dial->heard + dial->heard_bytes;
+	size_t room = sizeof dial->heard - dial->heard_bytes, length;
+	ssize_t n = recv(dial->fd, at, room, MSG_DONTWAIT | MSG_PEEK), taken;
 	const char *end;
 
 	if (n < 0)
 		return errno == EINTR ? -EAGAIN : -errno;
 	if (n == 0)
 		return -ECONNREFUSED;
-	end = memchr(line, '\n', (size_t)n);
-	if (!end)
-		return n < (ssize_t)sizeof line ? -EAGAIN : -EPROTO;
-	if (!is_answer(line, (size_t)(end - line)))
+	end = memchr(at, '\n', (size_t)n);
+	length = dial->heard_bytes + (size_t)(end ? end - at : n);
+	if (!may_be_answer(dial->heard, length) || (end && length < sizeof "OK 1" - 1) ||
+	    (!end && length == sizeof dial->heard))
 		return -EPROTO;
-	n = end + 1 - line;
-	return recv(dial->fd, line, (size_t)n, MSG_DONTWAIT) == n ? 0 : -EPROTO;
+	taken = end ? end + 1 - at : n;
+	if (recv(dial->fd, at, (size_t)taken, MSG_DONTWAIT) != taken)
+		return -EPROTO; /* who else reads here? */
+	dial->heard_bytes += (uint32_t)taken;
+	return end ? 0 : -EAGAIN;
 }
 
 int sr_dial_step(struct sr_dial *dial, const struct sr_address *address)
 {
-	int ret = 0;
+	int ret = dial->connected ? 0 : connected(dial);
 
-	if (!dial->asked)
-		ret = connected(dial);
-	if (ret == 0 && address->hybrid) {
-		if (!dial->asked)
-			ret = ask(dial, address->port);
-		dial->asked = true;
-		if (ret == 0)
-			ret = hear(dial);
-	}
+	dial->connected = ret == 0;
+	if (ret == 0 && address->hybrid && !dial->asked)
+		ret = ask(dial, address->port);
+	if (ret == 0 && address->hybrid)
+		ret = hear(dial);
 	if (ret == -EAGAIN && sr_now_ns() > dial->until_ns)
 		ret = -ETIMEDOUT;
 	if (ret < 0 && ret != -EAGAIN)

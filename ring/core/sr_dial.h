@@ -6,7 +6,8 @@
  * the hypervisor answers first: it is told `CONNECT <port>`, and the stream is the
  * guest's behind a line `OK <number>`. Some proxies name the port there and some a
  * port of their own, so the number is not looked at; a proxy whose guest does not
- * listen hangs up instead. Not a byte behind that line is taken. Nothing here blocks.
+ * listen hangs up instead. Not a byte behind that line is taken; what has come of the
+ * line is, so that whoever polls sleeps until there is more. Nothing here blocks.
  */
 #ifndef SR_DIAL_H
 #define SR_DIAL_H
@@ -16,9 +17,15 @@
 /* A proxy may accept while its guest is not up yet, and then never says a word. */
 #define SR_DIAL_NS (2ull * SR_NS_PER_S)
 
+#define SR_DIAL_ANSWER_BYTES_MAX 32u /* `OK `, ten digits, and room to see that it is none */
+
 struct sr_dial {
 	int fd; /* -1: none */
-	bool asked;
+	bool connected;
+	bool asked;           /* all of the question has left */
+	uint32_t asked_bytes; /* so much of it */
+	uint32_t heard_bytes; /* of the answer */
+	char heard[SR_DIAL_ANSWER_BYTES_MAX];
 	uint64_t until_ns;
 };
 
