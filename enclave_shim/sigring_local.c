@@ -123,6 +123,7 @@ int main(int argc, char **argv)
 		sr_signer_delete(&signer);
 		return sr_program_fail(&program, &why);
 	}
+	sr_signer_open(&signer);
 	porter = signer.porter;
 	if (porter)
 		(void)sigaction(SIGHUP, &action, NULL);

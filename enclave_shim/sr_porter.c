@@ -323,15 +323,26 @@ static int knock(const struct sr_porter *p, uint32_t kind, int fd)
 	return write(p->knock_fds[1], &k, sizeof k) < 0 ? -errno : 0;
 }
 
-static void stop_thread(struct sr_porter *p)
+/* When the pipe is full the thread is about to read it. */
+static void knock_surely(const struct sr_porter *p, uint32_t kind)
 {
 	const struct timespec rest = { 0, (long)SR_NS_PER_MS };
 
+	while (knock(p, kind, -1) == -EAGAIN)
+		(void)nanosleep(&rest, NULL);
+}
+
+static void stop_thread(struct sr_porter *p)
+{
 	if (!p->thread.stack)
 		return;
-	while (knock(p, SR_KNOCK_STOP, -1) == -EAGAIN)
-		(void)nanosleep(&rest, NULL);
+	knock_surely(p, SR_KNOCK_STOP);
 	sr_thread_join(&p->thread);
+}
+
+void sr_porter_open(struct sr_porter *p)
+{
+	knock_surely(p, SR_KNOCK_OPEN);
 }
 
 /* Who has come too late holds the other end, and waits. */

@@ -73,8 +73,13 @@ SR_BEGIN_DECLS
 SR_WARN_UNUSED int sr_porter_new(struct sr_porter **porter, const struct sr_porter_config *config,
 				 struct sr_core *core, struct sr_reason *why);
 
-/* sr_porter_start - start the thread. 0, or as sr_thread_start(). */
+/* sr_porter_start - start the thread. It takes nobody in: whoever connects waits until
+ * sr_porter_open(). 0, or as sr_thread_start(). */
 SR_WARN_UNUSED int sr_porter_start(struct sr_porter *porter);
+
+/* sr_porter_open - from now on it does: when what the process may do has been cut down
+ * (sr_confine.h), which no thread may follow. */
+void sr_porter_open(struct sr_porter *porter);
 
 /* sr_porter_delete - stop the thread and free everything, when the signing thread has
  * ended. NULL is legal. */

@@ -84,6 +84,8 @@ static void answer_knocks(struct sr_porter *p, uint64_t now_ns)
 			begin(p, k.fd, now_ns);
 		else if (k.kind == SR_KNOCK_RELOAD)
 			p->reload = true;
+		else if (k.kind == SR_KNOCK_OPEN)
+			p->open = true;
 		else
 			p->stopping = true;
 	}
@@ -400,8 +402,9 @@ static void turn(struct sr_porter *p)
 	if (now_ns >= p->accept_after_ns)
 		p->accept_after_ns = 0;
 	fds[count] = (struct pollfd){ .fd = p->knock_fds[0], .events = POLLIN };
-	fds[count + 1] = (struct pollfd){ .fd = p->accept_after_ns ? -1 : p->listen_fd,
-					  .events = POLLIN };
+	fds[count + 1] = (struct pollfd){
+		.fd = p->open && !p->accept_after_ns ? p->listen_fd : -1, .events = POLLIN
+	};
 	(void)poll(fds, count + 2, patience_ms(p, count, now_ns));
 
 	now_ns = sr_now_ns();

@@ -33,7 +33,12 @@ struct sr_porter_talk {
 };
 
 /* What other threads say to it, through a pipe. */
-enum sr_knock_kind { SR_KNOCK_STOP = 1, SR_KNOCK_RELOAD = 2, SR_KNOCK_TALK = 3 };
+enum sr_knock_kind {
+	SR_KNOCK_STOP = 1,
+	SR_KNOCK_RELOAD = 2,
+	SR_KNOCK_TALK = 3,
+	SR_KNOCK_OPEN = 4,
+};
 
 struct sr_knock {
 	uint32_t kind;
@@ -59,6 +64,7 @@ struct sr_porter {
 	uint64_t noted_ns;   /* when the log was last told of a refusal */
 	uint64_t not_noted;  /* refusals since */
 	bool reload;         /* the manifest's file, as soon as the vault is free */
+	bool open; /* takes in who connects */
 	bool stopping;
 	int listen_fd;
 	int knock_fds[2]; /* a pipe: to read, to write */

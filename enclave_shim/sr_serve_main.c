@@ -70,6 +70,7 @@ static int serve(struct sr_serve_main *m, struct sr_signer *signer, struct sr_re
 		sr_serve_delete(running);
 		return ret;
 	}
+	sr_signer_open(signer);
 	porter = signer->porter;
 	if (porter && !m->ground->confined) /* else it can read no file any more */
 		(void)sigaction(SIGHUP, &action, NULL);

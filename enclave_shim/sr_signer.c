@@ -312,6 +312,12 @@ void sr_signer_delete(struct sr_signer *s)
 	memset(s, 0, sizeof *s);
 }
 
+void sr_signer_open(struct sr_signer *s)
+{
+	if (s->porter)
+		sr_porter_open(s->porter);
+}
+
 static void note(const struct sr_signer *s, const char *text)
 {
 	if (s->config.log)

@@ -86,13 +86,19 @@ void sr_signer_config_init(struct sr_signer_config *config);
 /*
  * sr_signer_new - load the keys, make the core, fill the pool if a key needs one.
  *
- * Starts the thread that refills, if there is to be one, and the control thread.
+ * Starts the thread that refills, if there is to be one, and the control thread, which
+ * takes nobody in before sr_signer_open().
  *
  * Returns 0 or -errno with a reason; nothing is left then.
  */
 SR_WARN_UNUSED int sr_signer_new(struct sr_signer *signer, const struct sr_signer_config *config,
 				 struct sr_reason *why);
 void sr_signer_delete(struct sr_signer *signer);
+
+/* sr_signer_open - let the control thread take in who connects. Once; behind
+ * sr_confine(), where that is called: what strangers send is read by a process that can do
+ * no more than it must. */
+void sr_signer_open(struct sr_signer *signer);
 
 /* sr_signer_clock - tell the core what time it is: the module's, moved on by our own
  * clock. The host's wall clock is nobody's word here. */

@@ -405,6 +405,7 @@ static void sign_in_child(void *arg)
 	config.control_mode = 0600;
 	MP_CHECK(sr_signer_harden(&config, &why) == 0, "%s", why.text);
 	MP_CHECK(sr_signer_new(&signer, &config, &why) == 0, "%s", why.text);
+	sr_signer_open(&signer);
 	sr_store_release(&child->up, 1);
 	for (;;) {
 		sr_signer_work(&signer);
