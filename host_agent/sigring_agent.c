@@ -10,6 +10,7 @@
 #include "sr_frame.h"
 #include "sr_heartbeat.h"
 #include "sr_region.h"
+#include "sr_stream.h"
 
 static struct sr_agent *running;
 
@@ -99,6 +100,8 @@ static int make_transport(struct sr_transport **transport, struct sr_reason *why
 	if (ret < 0)
 		return sr_reason_set(why, ret, "cannot use --io %s here: %s; use --io direct",
 				     uring ? "uring" : "direct", strerror(-ret));
+	if (signer.found && config.control.found)
+		config.control.cid = sr_stream_cid(*transport);
 	return 0;
 }
 
@@ -157,6 +160,8 @@ int main(int argc, char **argv)
 	if (listen_for_enclave(&beat, &why) < 0 || make_transport(&transport, &why) < 0 ||
 	    sr_agent_new(&running, &config, transport, &why) < 0)
 		return sr_program_fail(&program, &why);
+	if (beat && signer.found)
+		sr_heartbeat_in_use(beat, sr_stream_cid(transport));
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)fprintf(stderr, "sigring-agent: ready at %s, signer at %s\n", config.listen.text + 5,
@@ -164,6 +169,7 @@ int main(int argc, char **argv)
 	operand = sr_agent_run(running);
 	if (operand < 0)
 		(void)fprintf(stderr, "sigring-agent: cannot start a thread: %s\n", strerror(-operand));
+	sr_heartbeat_stop(beat);
 	sr_agent_delete(running);
 	sr_heartbeat_delete(beat);
 	return operand < 0 ? 1 : 0;

@@ -499,6 +499,16 @@ static void session_opened(struct sr_agent *a, struct sr_agent_session *s, uint3
 		leave(a, c);
 }
 
+static void note_connected(const struct sr_agent *a)
+{
+	uint32_t cid = sr_address_cid(&a->config.control); /* the stream's, if that was found */
+
+	if (cid)
+		sr_agent_note(&a->config, "connected to the signer, CID %u", cid);
+	else
+		sr_agent_note(&a->config, "connected to the signer");
+}
+
 static void take_mail(struct sr_agent *a, struct sr_mail mail)
 {
 	struct sr_agent_session *s = mail.object;
@@ -520,7 +530,7 @@ static void take_mail(struct sr_agent *a, struct sr_mail mail)
 			"UNKNOWN or NOT_SENT", s->index, s->client->pid);
 		break;
 	case SR_MAIL_STREAM_UP:
-		sr_agent_note(&a->config, "connected to the signer");
+		note_connected(a);
 		if (mail.value & SR_HELLO_UNSEALED)
 			sr_agent_note(&a->config, "the signer takes records UNSEALED (neither encrypted nor "
 				"authenticated) from clients that ask for it");

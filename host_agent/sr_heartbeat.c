@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +19,8 @@ struct sr_heartbeat {
 	int listen_fd;
 	int stop_fd;
 	uint32_t cid;
+	uint32_t own_cid; /* of this machine; VMADDR_CID_ANY: it has none */
+	const uint32_t *in_use; /* where the stream is; NULL: not known; release, acquire */
 	bool loopback; /* listens at CID 1 */
 	pthread_t thread;
 	bool running;
@@ -39,14 +43,46 @@ static bool peer_cid(int fd, uint32_t *cid)
 	return true;
 }
 
-/* The CIDs of the hypervisor, of the machine itself and of its parent: no enclave has one of
- * them, but any process of this machine would come with one. */
+/* The CIDs of the hypervisor, of the loopback and of a host, and the one that this machine
+ * has itself (3 is that of a Nitro parent): no enclave has one of them, but any process of
+ * this machine would come with one. */
 static bool is_no_enclave(const struct sr_heartbeat *h, uint32_t cid)
 {
-	return cid <= VMADDR_CID_HOST && !(h->loopback && cid == VMADDR_CID_LOCAL);
+	return cid == h->own_cid ||
+	       (cid <= VMADDR_CID_HOST && !(h->loopback && cid == VMADDR_CID_LOCAL));
 }
 
-/* Behind a restart comes the next heartbeat: the last one who spoke is the one. */
+/* By a device that connects to nobody. */
+static uint32_t find_own_cid(void)
+{
+	int fd = open("/dev/vsock", O_RDONLY | O_CLOEXEC);
+	unsigned int cid = VMADDR_CID_ANY;
+
+	if (fd < 0)
+		return VMADDR_CID_ANY;
+	if (ioctl(fd, IOCTL_VM_SOCKETS_GET_LOCAL_CID, &cid) < 0)
+		cid = VMADDR_CID_ANY;
+	(void)close(fd);
+	return cid;
+}
+
+static void note_started(struct sr_heartbeat *h, uint32_t cid)
+{
+	const uint32_t *in_use = __atomic_load_n(&h->in_use, __ATOMIC_ACQUIRE);
+	uint32_t now = in_use ? sr_load32_relaxed(in_use) : 0;
+
+	if (!now || now == cid)
+		sr_agent_note_limited(h->config, &h->note_started,
+				      "an enclave has started, with CID %u", cid);
+	else
+		sr_agent_note_limited(h->config, &h->note_started,
+				      "an enclave has started, with CID %u; the one with CID %u is "
+				      "kept for as long as its stream lives",
+				      cid, now);
+}
+
+/* Behind a restart comes the next heartbeat: who looks for a signer goes to the last one who
+ * spoke. Who has one stays (sr_stream.h). */
 static void hear(struct sr_heartbeat *h, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -67,8 +103,7 @@ static void hear(struct sr_heartbeat *h, int fd)
 		return;
 	}
 	sr_store32_relaxed(&h->cid, cid);
-	sr_agent_note_limited(h->config, &h->note_started,
-			      "an enclave has started, with CID %u", cid);
+	note_started(h, cid);
 }
 
 /* By an address of its own, so that nobody has it by default. */
@@ -116,6 +151,7 @@ int sr_heartbeat_new(struct sr_heartbeat **heartbeat, const struct sr_address *l
 		return sr_reason_set(why, -ENOMEM, "out of memory");
 	h->config = config;
 	h->loopback = is_loopback(listen);
+	h->own_cid = find_own_cid();
 	h->stop_fd = eventfd(0, EFD_CLOEXEC);
 	h->listen_fd = sr_address_listen(listen, SOCK_STREAM, 0600, why);
 	ret = h->listen_fd;
@@ -140,16 +176,27 @@ const uint32_t *sr_heartbeat_cid(const struct sr_heartbeat *h)
 	return &h->cid;
 }
 
-void sr_heartbeat_delete(struct sr_heartbeat *h)
+void sr_heartbeat_in_use(struct sr_heartbeat *h, const uint32_t *cid)
+{
+	__atomic_store_n(&h->in_use, cid, __ATOMIC_RELEASE);
+}
+
+void sr_heartbeat_stop(struct sr_heartbeat *h)
 {
 	uint64_t one = 1;
 
+	if (!h || !h->running)
+		return;
+	(void)!write(h->stop_fd, &one, sizeof one);
+	(void)pthread_join(h->thread, NULL);
+	h->running = false;
+}
+
+void sr_heartbeat_delete(struct sr_heartbeat *h)
+{
 	if (!h)
 		return;
-	if (h->running) {
-		(void)!write(h->stop_fd, &one, sizeof one);
-		(void)pthread_join(h->thread, NULL);
-	}
+	sr_heartbeat_stop(h);
 	if (h->listen_fd >= 0)
 		(void)close(h->listen_fd);
 	if (h->stop_fd >= 0)

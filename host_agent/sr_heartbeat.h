@@ -27,8 +27,9 @@ SR_BEGIN_DECLS
  * sr_heartbeat_new - listen, and start the thread.
  *
  * @listen: vsock:any:PORT; or unix:PATH, where a hypervisor's proxy brings what a guest
- *          connects to, and no CID comes with it. CIDs 0 to 2, which no enclave has, are
- *          hung up on; but CID 1, this machine itself, is heard at vsock:1:PORT.
+ *          connects to, and no CID comes with it. CIDs 0 to 2, which no enclave has, and
+ *          the one that this machine has as /dev/vsock says, are hung up on; but CID 1,
+ *          this machine itself, is heard at vsock:1:PORT.
  * @config: borrowed until sr_heartbeat_delete(): its log, if it has one, gets a line a
  *          heartbeat from the thread, of many at once not all.
  *
@@ -43,7 +44,16 @@ SR_WARN_UNUSED int sr_heartbeat_new(struct sr_heartbeat **heartbeat,
  * relaxed; good until sr_heartbeat_delete(). */
 const uint32_t *sr_heartbeat_cid(const struct sr_heartbeat *heartbeat);
 
-/* sr_heartbeat_delete - stop the thread and wait for it. NULL is legal. */
+/* sr_heartbeat_in_use - where the CID that a stream is connected to will be found, for the
+ * log: who else starts does not take the stream away. Borrowed until
+ * sr_heartbeat_stop(). */
+void sr_heartbeat_in_use(struct sr_heartbeat *heartbeat, const uint32_t *cid);
+
+/* sr_heartbeat_stop - stop the thread and wait for it; the CID stays where it is. NULL is
+ * legal. */
+void sr_heartbeat_stop(struct sr_heartbeat *heartbeat);
+
+/* sr_heartbeat_delete - stop, and free. NULL is legal. */
 void sr_heartbeat_delete(struct sr_heartbeat *heartbeat);
 
 SR_END_DECLS

@@ -11,7 +11,7 @@ int sr_stream_connect(struct sr_stream *s)
 	if (s->up)
 		return 0;
 	if (s->dial.fd < 0) {
-		s->cid = sr_address_cid(&s->address);
+		sr_store32_relaxed(&s->cid, sr_address_cid(&s->address));
 		ret = sr_dial_start(&s->dial, &s->address);
 		if (ret < 0)
 			return ret == -EAGAIN ? -ECONNREFUSED : ret;
@@ -26,6 +26,11 @@ bool sr_stream_moved(const struct sr_transport *t)
 	const struct sr_stream *s = (const struct sr_stream *)(const void *)t;
 
 	return s->cid != sr_address_cid(&s->address);
+}
+
+const uint32_t *sr_stream_cid(const struct sr_transport *t)
+{
+	return &((const struct sr_stream *)(const void *)t)->cid;
 }
 
 void sr_stream_close(struct sr_stream *s)
