@@ -5,9 +5,10 @@
 #
 # Each header is compiled as a file that includes it twice and nothing else, with
 # the include path of its layer (the same as the Makefile's: what it must not
-# include is not found), as C17 by gcc and clang. The public ones - sigring.h,
-# sigring_order.h and whatever they include - also as strict C11, and as C++17 by g++ and clang++. So is
-# the examples, which are what an integrator begins with.
+# include is not found), as C17 by gcc; `make tsan` shows them to clang, in whatever
+# includes them. The public ones - sigring.h, sigring_order.h and whatever they
+# include - also as strict C11 by gcc and clang, and as C++17 by g++ and clang++. So
+# are the examples, which are what an integrator begins with.
 #
 # Prints `ok` or `not ok` for each header, for tests/run.sh.
 set -u
@@ -22,7 +23,6 @@ CLIENT="$ORDER -Iring/client"
 LINE="$ORDER -Iring/line"
 SHIM="$CLIENT -Iring/line -Isigner -Ihost_agent -Ienclave_shim"
 
-less= # warnings that a layer does without
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -36,35 +36,51 @@ for tool in gcc clang g++ clang++; do
 	fi
 done
 
-# compile COMPILER FLAGS...: keeps what it says. Nothing when it is not installed.
+# compile COMPILERS FLAGS... FILE...: each file by itself, by each of the compilers that are installed,
+# as many at once as there are CPUs. A compiler names the file in whatever it says of it.
 compile()
 {
-	case " $have " in
-	*" $1 "*) ;;
-	*) return 0 ;;
-	esac
-	"$@" -fsyntax-only $WARN $less >>"$work/errors" 2>&1 || echo "$1 failed" >>"$work/errors"
+	compilers=$1
+	shift
+	for compiler in $compilers; do
+		case " $have " in
+		*" $compiler "*) ;;
+		*) continue ;;
+		esac
+		xargs -P "$(nproc)" -n 4 "$compiler" -fsyntax-only $WARN "$@" <"$work/files" || echo "$compiler failed"
+	done >"$work/errors" 2>&1
 }
 
-# verdict NAME: `ok` when no compilation of it said anything.
-verdict()
+# verdicts AS: a line for each file; `not ok` where a compiler said anything of it.
+verdicts()
 {
-	if [ -s "$work/errors" ]; then
-		echo "not ok $1"
-		sed 's/^/    /' "$work/errors"
-		failed=$((failed + 1))
-	else
-		echo "ok $1"
-	fi
-	: >"$work/errors"
+	blamed=0
+	while read -r file; do
+		name=${file#"$work"/}
+		if grep -qF "$file:" "$work/errors"; then
+			echo "not ok ${name%.alone.c} $1"
+			blamed=1
+		else
+			echo "ok ${name%.alone.c} $1"
+		fi
+	done <"$work/files"
+	[ -s "$work/errors" ] || return
+	[ $blamed -eq 1 ] || echo "not ok compilation $1"
+	sed 's/^/    /' "$work/errors"
+	failed=1
 }
 
-# alone HEADER: a file that includes it twice. The declaration is for headers that
+# alone HEADER...: files that include one twice. The declaration is for headers that
 # have only macros: a file without any is no C.
 alone()
 {
-	printf '#include "%s"\n#include "%s"\nextern int alone;\n' "${1##*/}" "${1##*/}" \
-		>"$work/alone.c"
+	for header; do
+		[ -e "$header" ] || continue
+		mkdir -p "$work/${header%/*}"
+		printf '#include "%s"\n#include "%s"\nextern int alone;\n' "${header##*/}" "${header##*/}" \
+			>"$work/$header.alone.c"
+		echo "$work/$header.alone.c"
+	done >"$work/files"
 }
 
 # layer DIRECTORY FLAGS...
@@ -72,18 +88,11 @@ layer()
 {
 	directory=$1
 	shift
-	for header in "$directory"/*.h; do
-		[ -e "$header" ] || continue
-		alone "$header"
-		for compiler in gcc clang; do
-			compile "$compiler" -x c -std=c17 $C_ONLY -D_GNU_SOURCE "$@" "$work/alone.c" &
-		done
-		wait
-		verdict "$header as C17"
-	done
+	alone "$directory"/*.h
+	compile gcc -x c -std=c17 $C_ONLY -D_GNU_SOURCE "$@"
+	verdicts "as C17"
 }
 
-: >"$work/errors"
 layer ring/core $CORE
 layer ring/session $SESSION
 layer ring/order $ORDER
@@ -93,45 +102,33 @@ layer signer $ORDER -Isigner
 layer host_agent $CORE -Ihost_agent
 layer enclave_shim $SHIM
 # Some of these are parts of one program, cut off for its length: it uses all of them.
-less=-Wno-unused-function
-layer bench $SHIM -Ibench -Itests
-less=
+layer bench $SHIM -Ibench -Itests -Wno-unused-function
 layer tests $SHIM -Ibench -Itests
-
-# both NAME FILE: as strict C11 and as C++17.
-both()
-{
-	for compiler in gcc clang; do
-		compile "$compiler" -x c -std=c11 $C_ONLY $CLIENT "$2" &
-	done
-	wait
-	verdict "$1 as C11"
-	for compiler in g++ clang++; do
-		compile "$compiler" -x c++ -std=c++17 $CLIENT "$2" &
-	done
-	wait
-	verdict "$1 as C++17"
-}
 
 # What they pull in, as the preprocessor sees it.
 public=$(${CC:-cc} -std=c11 -MM $CLIENT ring/client/sigring.h ring/client/sigring_order.h | tr ' \\' '\n\n' | grep '\.h$' |
 	sort -u)
 if [ "$(echo "$public" | wc -l)" -lt 2 ]; then
 	echo "not ok list of the headers behind sigring.h and sigring_order.h"
-	failed=$((failed + 1))
+	failed=1
 fi
-for header in $public; do
-	alone "$header"
-	both "$header" "$work/alone.c"
-done
-for example in examples/*.c; do
-	both "$example" "$example"
-done
+alone $public
+ls examples/*.c >>"$work/files"
+compile "gcc clang" -x c -std=c11 $C_ONLY $CLIENT
+verdicts "as C11"
+compile "g++ clang++" -x c++ -std=c++17 $CLIENT
+verdicts "as C++17"
+
 # Each of them is installed, or an engine does not compile elsewhere.
 installed=$(sed -n '/^PUBLIC_HEADERS :=/,/[^\\]$/p' Makefile)
-echo "$public" | while read -r header; do
-	echo "$installed" | grep -q "[ ,/]$(basename "$header")" || echo "$header is not in PUBLIC_HEADERS"
-done >"$work/errors"
-verdict "public headers are installed"
-
-[ "$failed" -eq 0 ]
+missing=$(for header in $public; do
+	echo "$installed" | grep -q "[ ,/]${header##*/}" || echo "    $header is not in PUBLIC_HEADERS"
+done)
+if [ -n "$missing" ]; then
+	echo "not ok public headers are installed"
+	echo "$missing"
+	failed=1
+else
+	echo "ok public headers are installed"
+fi
+exit $failed
