@@ -18,6 +18,7 @@
 
 #define READY_NS (60ull * SR_NS_PER_S) /* the largest pool has to be filled */
 #define STATUS_BYTES (1u << 16)
+#define ASK_NS (10 * SR_NS_PER_S)
 #define ARGS_MAX 48
 
 int sr_exp_rig_cpus(struct sr_exp_rig *r, struct sr_reason *why)
@@ -266,11 +267,10 @@ static uint64_t number_of(const char *text, const char *name)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* The signer's counters reach the agent twice a second. */
-int sr_exp_rig_dry(uint64_t *dry, struct sr_reason *why)
+/* The signer's counters reach the agent twice a second: asks until they are of now. */
+static int ask_signer(char text[STATUS_BYTES], struct sr_reason *why)
 {
-	static char text[STATUS_BYTES];
-	uint64_t end_ns = sr_now_ns() + 10 * SR_NS_PER_S, told = 0;
+	uint64_t end_ns = sr_now_ns() + ASK_NS, told = 0;
 	int ret = ask_status(text);
 
 	if (ret == 0)
@@ -281,10 +281,38 @@ int sr_exp_rig_dry(uint64_t *dry, struct sr_reason *why)
 			return sr_reason_set(why, -ETIMEDOUT, "the signer does not tell its counters");
 		ret = ask_status(text);
 	}
+	return ret ? sr_reason_set(why, ret, "the agent does not say how it is") : 0;
+}
+
+int sr_exp_rig_dry(uint64_t *dry, struct sr_reason *why)
+{
+	static char text[STATUS_BYTES];
+	int ret = ask_signer(text, why);
+
+	if (ret)
+		return ret;
 	*dry = number_of(text, "pool_dry");
 	if (*dry < number_of(text, "fallbacks")) /* without a pool none is dry */
 		*dry = number_of(text, "fallbacks");
-	return ret ? sr_reason_set(why, ret, "the agent does not say how it is") : 0;
+	return 0;
+}
+
+int sr_exp_rig_await_pool(uint64_t *depth, uint64_t wanted, struct sr_reason *why)
+{
+	static char text[STATUS_BYTES];
+	uint64_t before;
+	int ret;
+
+	*depth = 0;
+	do {
+		before = *depth;
+		(void)alarm(SR_BENCH_HANG_S);
+		ret = ask_signer(text, why);
+		if (ret)
+			return ret;
+		*depth = number_of(text, "pool_depth");
+	} while (*depth < wanted && *depth > before);
+	return 0;
 }
 
 /* ---- the whole ---- */

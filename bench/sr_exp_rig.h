@@ -69,6 +69,10 @@ void sr_exp_rig_end(struct sr_exp_rig *rig);
  * the answer is of now, up to a second or two. */
 SR_WARN_UNUSED int sr_exp_rig_dry(uint64_t *dry, struct sr_reason *why);
 
+/* sr_exp_rig_await_pool - wait until the pool holds so many, or does not grow any more.
+ * @depth: out: how many it holds, 0 without a pool. 0 or -errno with a reason. */
+SR_WARN_UNUSED int sr_exp_rig_await_pool(uint64_t *depth, uint64_t wanted, struct sr_reason *why);
+
 /* sr_exp_rig_pubkey - of key 1 of a signer of ours. */
 const unsigned char *sr_exp_rig_pubkey(void);
 

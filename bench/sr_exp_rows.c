@@ -38,6 +38,24 @@ static int run_segment(struct sr_exp_lab *lab, struct sr_exp_row *row,
 	return ret;
 }
 
+/* Flat out, from a pool that is refilled as its signer likes: no more than it holds. */
+static int as_many_as_pooled(struct sr_exp_lab *lab, const struct sr_exp_plan *plan, uint32_t *count,
+			     struct sr_reason *why)
+{
+	uint32_t whole = plan->batch * 64;
+	uint64_t depth;
+	int ret;
+
+	if (lab->rig.via != SR_EXP_ADDRESS || plan->rate || *count <= whole)
+		return 0;
+	ret = sr_exp_rig_await_pool(&depth, *count + SR_EXP_WARM, why);
+	if (ret == 0 && depth < *count + SR_EXP_WARM) {
+		*count = depth > SR_EXP_WARM ? (uint32_t)depth - SR_EXP_WARM : 0;
+		*count = *count < whole ? whole : *count - *count % whole;
+	}
+	return ret;
+}
+
 static int run_segments(struct sr_exp_lab *lab, struct sr_exp_row *row, struct sr_reason *why)
 {
 	uint64_t done = 0;
@@ -47,10 +65,13 @@ static int run_segments(struct sr_exp_lab *lab, struct sr_exp_row *row, struct s
 		uint64_t left = row->plan.count - done;
 		uint32_t count = left < lab->segment ? (uint32_t)left : lab->segment;
 		uint64_t seconds = row->plan.rate ? count / row->plan.rate : 0;
-		struct sr_bench_watch before = sr_bench_look(lab->bench), after;
+		struct sr_bench_watch before, after;
 
+		ret = as_many_as_pooled(lab, &row->plan, &count, why);
+		before = sr_bench_look(lab->bench);
 		(void)alarm((unsigned int)(SR_BENCH_HANG_S + 2 * seconds));
-		ret = run_segment(lab, row, row->orders + done, count, why);
+		if (ret == 0)
+			ret = run_segment(lab, row, row->orders + done, count, why);
 		after = sr_bench_look(lab->bench);
 		row->steal_ns += after.steal_ns - before.steal_ns;
 		row->involuntary += after.involuntary - before.involuntary;
@@ -189,8 +210,10 @@ static int paced_rows(struct sr_exp_lab *lab, struct sr_reason *why)
 int sr_exp_begin(struct sr_exp_lab *lab, const struct sr_exp_pool *pool, bool traced,
 		 struct sr_reason *why)
 {
-	int ret = sr_exp_rig_begin(&lab->rig, pool, traced, why);
+	int ret;
 
+	(void)alarm(2 * SR_BENCH_HANG_S); /* what does not get ready has a better reason */
+	ret = sr_exp_rig_begin(&lab->rig, pool, traced, why);
 	lab->engine.session = lab->rig.session;
 	lab->bench->more_thread_count = 0; /* those of the phase before are gone */
 	lab->bench->peer = lab->rig.agent;
@@ -234,7 +257,7 @@ int sr_exp_run_own(struct sr_exp_lab *lab, struct sr_reason *why)
 	return ret;
 }
 
-/* What its pool is like the signer alone knows: a row that ran it dry says so. */
+/* Its pool is as its operator made it: a row that ran it dry says so. */
 int sr_exp_run_theirs(struct sr_exp_lab *lab, struct sr_reason *why)
 {
 	int ret = sr_exp_begin(lab, NULL, true, why);

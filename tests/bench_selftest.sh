@@ -256,6 +256,87 @@ if command -v gnuplot >/dev/null; then
 else
 	echo "skip exp01_figures.sh: gnuplot is not installed"
 fi
+
+# ---- exp01 and a signer that runs already: at its address, and behind a hypervisor's proxy ----
+
+cat >"$work/proxy.py" <<'END'
+import re, select, socket, sys, threading
+
+path = sys.argv[1]
+
+def serve(host):
+    line = b""
+    while not line.endswith(b"\n"):
+        line += host.recv(1)
+    guest = socket.socket(socket.AF_UNIX)
+    guest.connect("%s_%s" % (path, re.fullmatch(rb"CONNECT (\d+)\n", line)[1].decode()))
+    host.sendall(b"OK 1073741824\n")
+    other = {host: guest, guest: host}
+    while True:
+        for end in select.select(other, [], [])[0]:
+            data = end.recv(65536)
+            if not data:
+                host.close()
+                guest.close()
+                return
+            other[end].sendall(data)
+
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen(64)
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+END
+
+# A key, an operator, a trader and what they agree on, as an operator would make them.
+provision()
+{
+	mkdir -m 700 "$work/keys" &&
+		"$B/sigringctl" key new --id 3 --permit ecdsa-sha256 --nonce presign --out "$work/keys/3.key" &&
+		"$B/sigringctl" operator new --out "$work/operator" >"$work/operators" &&
+		"$B/sigringctl" identity new --out "$work/identity" >"$work/public" &&
+		cat >"$work/manifest" <<-END && "$B/sigringctl" manifest sign --operator "$work/operator" "$work/manifest"
+		{ "sigring_manifest": 1, "version": 1,
+		  "identities": [ { "name": "bench", "public_key": "$(head -c 64 "$work/public")" } ],
+		  "keys": [ { "id": 3, "nonce": "presign", "permit": [ "ecdsa-sha256" ], "identities": [ "bench" ] } ] }
+		END
+}
+
+ln -s vm_5001 "$work/vm_5000.control" # where it is looked for without a proxy
+provision >"$work/out" 2>&1
+check "a signer of its own is provisioned for exp01" "$([ $? -eq 0 ] || cat "$work/out")"
+"$B/sigring-signer" --listen "unix:$work/vm_5000" --control "unix:$work/vm_5001" --keys "$work/keys" --wait yield \
+	--allow-snapshot --pool-slots 8192 --pool-low 90 --refill idle --trace 4096 --operators "$work/operators" \
+	--operators-needed 1 --manifest "$work/manifest" --trust-out "$work/trust" >"$work/log" 2>&1 &
+signer=$!
+proxy=
+addresses="unix:$work/vm_5000"
+if command -v python3 >/dev/null; then
+	python3 "$work/proxy.py" "$work/vm" 2>"$work/proxy.log" &
+	proxy=$!
+	addresses="$addresses hybrid:$work/vm:5000"
+else
+	echo "skip exp01 behind a proxy: python3 is not installed"
+fi
+n=0
+while [ ! -e "$work/trust" ] && [ $n -lt 600 ]; do
+	sleep 0.1
+	n=$((n + 1))
+done
+for address in $addresses; do
+	timeout 300 "$B/bench/exp01" --samples 1000 --rate 20000 --segment 1024 --json --out "$work/there" \
+		--signer "$address" --identity "$work/identity" --trust "$work/trust" --operator "$work/operator" \
+		--key 3 >"$work/json" 2>"$work/err"
+	code=$?
+	check "exp01 measures a signer at ${address%%:*}:" "$([ $code -eq 0 ] &&
+		grep -q "\"transport\":\"$address\",\"enclave\":false" "$work/json" &&
+		grep -q '"signer":null' "$work/json" && grep -q '"row":"paced".*"not_joined":0,.*"pool_dry":0,' "$work/json" &&
+		grep -q '"row":"burst".*"pool":"refilled meanwhile".*"signer_watched":false' "$work/json" ||
+		{ echo "exit code $code"; cat "$work/err" "$work/json" "$work/log"; })"
+done
+kill $signer $proxy
+wait $signer $proxy 2>/dev/null
+
 mkdir "$work/path"
 for tool in sh dirname; do ln -s "$(command -v $tool)" "$work/path/$tool"; done
 PATH="$work/path" bench/sign_figures.sh "$work/samples" "$work/none" >"$work/out" 2>&1
