@@ -162,14 +162,19 @@ static int flat_rows(struct sr_exp_lab *lab, bool refilled, struct sr_reason *wh
 	return ret;
 }
 
-/* The signer gives nonces, which are milliseconds: below a thousand a second. */
+/* Below a thousand a second: the signer gives a typed order its nonce, which is a millisecond. */
+static uint32_t sparse_rate(const struct sr_exp_lab *lab)
+{
+	return lab->rate < 500 ? lab->rate : 500;
+}
+
 int sr_exp_run_typed(struct sr_exp_lab *lab, struct sr_reason *why)
 {
 	static unsigned char body[SAMPLE_BODY_BYTES];
 	struct sr_exp_plan plan = {
 		.key = "typed",
 		.batch = 1,
-		.rate = lab->rate < 500 ? lab->rate : 500,
+		.rate = sparse_rate(lab),
 		.count = part(lab, 5000, 1),
 		.typed = true,
 		.traced = true,
@@ -200,6 +205,8 @@ static int paced_rows(struct sr_exp_lab *lab, struct sr_reason *why)
 	for (uint32_t i = 1; i < BATCHES && ret == 0; i++)
 		ret = sr_exp_run_paced(lab, rate_keys[i], batches[i], lab->rate,
 				       part(lab, 50000, batches[i]), why);
+	if (ret == 0) /* what typed orders stand beside */
+		ret = sr_exp_run_paced(lab, "sparse", 1, sparse_rate(lab), part(lab, 5000, 1), why);
 	if (ret == 0 && lab->rig.via != SR_EXP_ADDRESS)
 		ret = sr_exp_run_typed(lab, why);
 	return ret ? ret : sr_exp_run_paced(lab, rate_keys[0], 1, lab->rate, lab->samples, why);

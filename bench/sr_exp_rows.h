@@ -11,7 +11,7 @@
 #include "sr_exp_run.h"
 #include "sr_verify.h"
 
-#define SR_EXP_ROWS_MAX 16u
+#define SR_EXP_ROWS_MAX 20u
 #define SR_EXP_WARM 64u /* orders before each segment, not counted */
 #define SR_EXP_SCALE 1000000u
 
