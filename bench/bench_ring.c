@@ -53,7 +53,8 @@ static uint32_t batch_of(const struct sr_bench *b, const struct row *row)
 static int measure(struct sr_bench *b, uint32_t at)
 {
 	struct sr_bench_row *row = &b->rows[at];
-	uint32_t batch = batch_of(b, &table[at]), batches = b->selftest ? 4 : table[at].batches;
+	uint32_t batch = batch_of(b, &table[at]);
+	uint32_t batches = b->selftest ? 4 : (table[at].batches + 3) / 4;
 	bool rate = row->unit == SR_BENCH_PER_S;
 	double values[BATCH_MAX];
 	uint64_t order = shared->order + 1;
@@ -377,7 +378,7 @@ static int report(const struct sr_bench *b)
 
 static struct sr_bench bench = { .name = "bench_ring",
 				 .notice = SR_UNSEALED_NOTICE,
-				 .rounds = 21,
+				 .rounds = 84,
 				 .set_up = set_up,
 				 .measure = measure,
 				 .report = report,
@@ -385,7 +386,7 @@ static struct sr_bench bench = { .name = "bench_ring",
 				 .tear_down = tear_down };
 
 static const struct sr_option options[] = {
-	SR_BENCH_OPTIONS(bench),
+	SR_BENCH_OPTIONS_ROUNDS(bench, "84"),
 	{ "all", NULL, "64 and 1024 bytes too, everything one way, and what the CPUs share",
 	  sr_set_true, &all, 0, 0 },
 	{ "peers", NULL, "rings of other libraries too, as bench/peers/build.sh has built them",
