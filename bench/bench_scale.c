@@ -18,13 +18,15 @@
 #include "sr_getrandom.h"
 #include "sr_message.h"
 #include "sr_secret.h"
+#include "sr_tails.h"
 #include "sr_type.h"
 
 #define MESSAGE_BYTES 256u
 #define POOL_SLOTS 1024u
 #define POOL_BATCH 256u
 #define PRESIGNED (POOL_SLOTS - POOL_BATCH) /* in a round: no pool runs dry */
-#define HEDGED 200u
+#define HEDGED 400u
+#define LAP 8u /* signatures between two readings of the clock: its cost is a hundredth of them */
 #define HEDGED_TEST 8u
 #define SESSIONS_MAX 64u
 #define WORKERS_MAX 8u
@@ -63,6 +65,9 @@ struct worker {
 	uint32_t turn;  /* the last that it is through with */
 	uint32_t count;
 	uint64_t begin_ns, end_ns, delay_ns;
+	uint64_t lap_ns; /* when the present lap began */
+	uint64_t laps[PRESIGNED / LAP];
+	uint32_t lap_count;
 	int ret;
 };
 
@@ -73,6 +78,8 @@ static struct {
 	uint32_t go;     /* all are awake: begin */
 	uint32_t wanted; /* workers of this turn, from the first */
 	uint32_t stop;
+	struct sr_histogram laps[ROWS];
+	uint32_t per[ROWS];
 } run;
 
 /* ---- one worker ---- */
@@ -165,6 +172,24 @@ static int sign(struct worker *w, uint32_t key, uint32_t sessions, uint32_t at, 
 	return 0;
 }
 
+static void lap_start(struct worker *w)
+{
+	w->lap_count = 0;
+	w->lap_ns = sr_now_ns();
+}
+
+/* Behind signature @at, from 0. */
+static void lap(struct worker *w, uint32_t at)
+{
+	uint64_t now_ns;
+
+	if ((at + 1) % LAP || w->lap_count == PRESIGNED / LAP)
+		return;
+	now_ns = sr_now_ns();
+	w->laps[w->lap_count++] = now_ns - w->lap_ns;
+	w->lap_ns = now_ns;
+}
+
 /* Steps until nothing is wanted. Returns how many presignatures were made. */
 static int64_t fill(struct worker *w)
 {
@@ -187,8 +212,10 @@ static int apart(struct worker *w, uint64_t delay_ns, double *rate)
 	int64_t made = 0;
 	int ret = 0;
 
-	for (uint32_t i = 0; i < PRESIGNED && !ret; i++)
+	for (uint32_t i = 0; i < PRESIGNED && !ret; i++) {
 		ret = sign(w, KEY_PRESIGN, 1, i, delay_ns);
+		lap(w, i);
+	}
 	sign_ns = sr_now_ns() - begin_ns;
 	begin_ns = sr_now_ns();
 	if (!ret)
@@ -218,6 +245,7 @@ static int capacity(struct worker *w, uint64_t delay_ns, double *rate)
 		ret = sign(w, KEY_PRESIGN, 1, i, delay_ns);
 		if (!ret) /* a piece each: one point, or a slice of what a batch shares */
 			ret = sr_pool_step(sr_core_pool(w->core)) < 0 ? -EIO : 0;
+		lap(w, i);
 	}
 	/* What the pieces have not caught up with: as much as was used is made again. */
 	while (!ret && used(w) != behind) {
@@ -238,8 +266,10 @@ static int many_sessions(struct worker *w, uint32_t sessions, uint64_t delay_ns,
 	uint64_t begin_ns = sr_now_ns();
 	int ret = 0;
 
-	for (uint32_t i = 0; i < count && !ret; i++)
+	for (uint32_t i = 0; i < count && !ret; i++) {
 		ret = sign(w, KEY_PRESIGN, sessions, i, delay_ns);
+		lap(w, i);
+	}
 	*rate = count * 1e9 / (double)(sr_now_ns() - begin_ns);
 	return ret;
 }
@@ -249,9 +279,12 @@ static int many_sessions(struct worker *w, uint32_t sessions, uint64_t delay_ns,
 static void work(struct worker *w)
 {
 	w->ret = 0;
-	w->begin_ns = sr_now_ns();
-	for (uint32_t i = 0; i < w->count && !w->ret; i++)
+	lap_start(w);
+	w->begin_ns = w->lap_ns;
+	for (uint32_t i = 0; i < w->count && !w->ret; i++) {
 		w->ret = sign(w, KEY_HEDGED, 1, i, w->delay_ns);
+		lap(w, i);
+	}
 	w->end_ns = sr_now_ns();
 }
 
@@ -320,6 +353,7 @@ static int measure(struct sr_bench *b, uint32_t at)
 
 	if (made < 0)
 		return (int)made;
+	lap_start(w);
 	if (at == ROW_APART)
 		ret = apart(w, delay_ns, &rate);
 	else if (at == ROW_CAPACITY)
@@ -330,6 +364,9 @@ static int measure(struct sr_bench *b, uint32_t at)
 	else
 		ret = threads(row_threads[at], b->selftest ? HEDGED_TEST : HEDGED, delay_ns, &rate);
 	b->rows[at].now = b->rows[at].best = rate;
+	for (uint32_t t = 0; t < row_threads[at]; t++)
+		for (uint32_t i = 0; i < run.workers[t].lap_count; i++)
+			(void)!sr_histogram_add(&run.laps[at], run.workers[t].laps[i]);
 	return ret;
 }
 
@@ -391,6 +428,11 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 			&b->rows[sr_bench_row(b, rows[i][0], rows[i][1], SR_BENCH_PER_S)];
 
 		row->tree = sr_bench_tree(getpid());
+		run.per[i] = LAP;
+		ret = sr_histogram_new(&run.laps[i], (size_t)b->rounds * SR_BENCH_TRIES *
+							     PRESIGNED / LAP * row_threads[i]);
+		if (ret)
+			return ret;
 		if (row_threads[i] > run.worker_count)
 			row->missing = "fewer CPUs than threads";
 	}
@@ -412,6 +454,13 @@ static void tear_down(struct sr_bench *b)
 		sr_core_delete(w->core);
 		sr_keyring_delete(w->keys);
 	}
+	for (uint32_t i = 0; i < ROWS; i++)
+		sr_histogram_delete(&run.laps[i]);
+}
+
+static void json_tails(const struct sr_bench *b)
+{
+	sr_tails_json(b, run.laps, run.per);
 }
 
 static int report(const struct sr_bench *b)
@@ -432,7 +481,11 @@ static int report(const struct sr_bench *b)
 		  &r[ROW_THREADS_1], 0, 0, false },
 	};
 
-	return sr_bench_end(b, ratios, sizeof ratios / sizeof ratios[0]);
+	int code = sr_bench_end(b, ratios, sizeof ratios / sizeof ratios[0]);
+
+	if (!b->json)
+		sr_tails_print(b, run.laps, run.per, "time of a signature, means of 8 in a row");
+	return code;
 }
 
 static struct sr_bench bench = {
@@ -442,6 +495,7 @@ static struct sr_bench bench = {
 	.set_up = set_up,
 	.measure = measure,
 	.report = report,
+	.json_more = json_tails,
 	.tear_down = tear_down,
 };
 
