@@ -185,21 +185,24 @@ static void irq_look(const struct sr_tune_host *h, const char *number, struct ir
 {
 	char path[SR_TUNE_PATH_BYTES], list[SR_CPUS_TEXT_BYTES];
 	struct sr_cpus allowed, effective, without;
-	bool now = true;
+	bool now = true, managed;
 
 	(void)snprintf(path, sizeof path, "/proc/irq/%.16s/effective_affinity_list", number);
 	if (sr_tune_list(h, path, &effective) == 0 && sr_cpus_count(&effective))
 		now = sr_cpus_overlap(&effective, &h->loops);
 	(void)snprintf(path, sizeof path, "/proc/irq/%.16s/smp_affinity_list", number);
-	if (sr_tune_list(h, path, &allowed) < 0 || !sr_cpus_overlap(&allowed, &h->loops) ||
-	    (irq_managed(h, path) && !now))
+	if (sr_tune_list(h, path, &allowed) < 0 || !sr_cpus_overlap(&allowed, &h->loops))
 		return;
+	managed = irq_managed(h, path);
+	without = sr_cpus_minus(&allowed, &h->isolated);
+	if (managed && (!now || !sr_cpus_count(&without)))
+		return; /* a queue of isolated CPUs alone interrupts who does I/O on them */
 	irqs->may++;
 	irqs->now += now;
 	without = sr_cpus_minus(&allowed, &h->loops);
 	if (!sr_cpus_count(&without))
 		without = sr_cpus_minus(&h->online, &h->loops);
-	if (sr_cpus_count(&without) && !irq_managed(h, path))
+	if (sr_cpus_count(&without) && !managed)
 		sr_tune_want(f, path, sr_cpus_to_list(&without, list, sizeof list));
 }
 
