@@ -136,9 +136,8 @@ record() { # NAME ROOT WORK KERNEL
 [ "$(uname -m)" = x86_64 ] || leave "the guest is an x86-64 one"
 command -v $qemu >/dev/null || leave "QEMU is not installed (qemu-system-x86)"
 mkdir -p "$cache"
-image=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }')
-kernel=$(newest "${image:-linux-image-cloud-amd64}") && busybox=$(newest busybox-static) ||
-	leave "apt has no kernel or no busybox; \`apt-get update\`? what it said is in $cache/apt.log"
+kernel=$(debian_unpack "$(debian_kernel bookworm)") || { echo "$kernel"; exit 77; }
+busybox=$(debian_unpack busybox-static) || { echo "$busybox"; exit 77; }
 work=$build/record
 rm -rf "$work"
 mkdir -p "$work"
