@@ -23,7 +23,7 @@ static unsigned char *read_file(const char *path, size_t *bytes)
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) < 0) {
-		n = -1;
+		data = NULL; /* errno says why */
 	} else if (!S_ISREG(st.st_mode)) {
 		errno = EINVAL;
 	} else if (st.st_size > (off_t)SR_EIF_BYTES_MAX) {

@@ -56,17 +56,18 @@ static uint64_t get_big(const unsigned char *in, unsigned int bytes)
 
 static uint32_t crc_more(uint32_t crc, const unsigned char *data, size_t bytes)
 {
-	static uint32_t table[256];
+	/* Of four bits each: an image is measured once, and needs no larger table. */
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
 
-	for (uint32_t i = 0; !table[255] && i < 256; i++) {
-		uint32_t value = i;
-
-		for (int bit = 0; bit < 8; bit++)
-			value = value >> 1 ^ (value & 1 ? 0xedb88320u : 0);
-		table[i] = value;
+	for (size_t i = 0; i < bytes; i++) {
+		crc ^= data[i];
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
 	}
-	for (size_t i = 0; i < bytes; i++)
-		crc = crc >> 8 ^ table[(crc ^ data[i]) & 0xff];
 	return crc;
 }
 
