@@ -161,9 +161,9 @@ $(STATIC):
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -static-pie -Wl,--gc-sections,--no-warnings,--build-id=none -s -o $@ $^ $(LIBS)
 
 .PHONY: eif
-eif: $(STATIC) ## enclave image build/sigring.eif (KERNEL= MODULES= OPERATORS= OPERATORS_NEEDED=; see docs/nitro.md)
+eif: $(STATIC) $(B)/sigringctl ## enclave image build/sigring.eif (KERNEL= MODULES= OPERATORS= OPERATORS_NEEDED= MANIFEST=; see docs/nitro.md)
 	$(Q)BUILD=$(B) VERSION=$(VERSION) KERNEL="$(KERNEL)" MODULES="$(MODULES)" MODULE_FILES="$(MODULE_FILES)" \
-		OPERATORS="$(OPERATORS)" OPERATORS_NEEDED="$(OPERATORS_NEEDED)" $(if $(CONFIG),CONFIG="$(CONFIG)") \
+		OPERATORS="$(OPERATORS)" OPERATORS_NEEDED="$(OPERATORS_NEEDED)" MANIFEST="$(MANIFEST)" $(if $(CONFIG),CONFIG="$(CONFIG)") \
 		$(if $(CMDLINE),CMDLINE="$(CMDLINE)") SIGN_KEY="$(SIGN_KEY)" SIGN_CERT="$(SIGN_CERT)" enclave_shim/image.sh
 
 $(B)/libsigring.a: $(O_client)

@@ -9,6 +9,7 @@
 #	KERNEL            bzImage, or debian                             (needed)
 #	MODULES           its tree of modules, lib/modules/VERSION; or
 #	MODULE_FILES      *.ko in the order of loading; neither: all is built in
+#	MANIFEST          signed, to begin with; without one operators load the first
 #	CONFIG            of the signer (enclave_shim/sigring-enclave.conf)
 #	CMDLINE           of the kernel
 #	SIGN_KEY SIGN_CERT  who signs the image (PCR8)
@@ -42,9 +43,11 @@ if [ "${KERNEL:-}" = debian ]; then
 fi
 [ -n "${KERNEL:-}" ] ||
 	fail "KERNEL=bzImage is missing (and MODULES=DIR, if it has modules): see docs/nitro.md"
-for file in "$OPERATORS" "$KERNEL" "$CONFIG"; do
+for file in "$OPERATORS" "$KERNEL" "$CONFIG" ${MANIFEST:+"$MANIFEST"}; do
 	[ -r "$file" ] || fail "cannot read $file"
 done
+# What the signer would refuse at its start, and a secret that everybody could read there.
+"$BUILD/static/../sigringctl" operator check --k "$OPERATORS_NEEDED" "$OPERATORS" >/dev/null || exit 1
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -65,11 +68,13 @@ trap 'rm -rf "$work"' EXIT
 	sed 's/[ \t]*#.*//; /^[ \t]*$/d' "$CONFIG"
 	echo "operators /signer/operators"
 	echo "operators-needed $OPERATORS_NEEDED"
+	[ -z "${MANIFEST:-}" ] || echo "manifest /signer/manifest"
 } >"$work/config"
 {
 	echo "file /signer/sigring-enclave $BUILD/static/sigring-enclave 0755 0 0"
 	echo "file /signer/sigring-enclave.conf $work/config 0644 0 0"
 	echo "file /signer/operators $OPERATORS 0644 0 0"
+	[ -z "${MANIFEST:-}" ] || echo "file /signer/manifest $MANIFEST 0644 0 0"
 } >"$work/signer.list"
 
 "$here/mkeif" --kernel "$KERNEL" --cmdline "$CMDLINE" \

@@ -10,6 +10,7 @@
 #include "sr_digits.h"
 #include "sr_getrandom.h"
 #include "sr_heap.h"
+#include "sr_operator.h"
 #include "sr_pairfile_operator.h"
 #include "sr_secret.h"
 
@@ -24,6 +25,7 @@ struct work {
 
 static int run_new(struct work *work, int argc, char **argv);
 static int run_public(struct work *work, int argc, char **argv);
+static int run_check(struct work *work, int argc, char **argv);
 
 static const struct command {
 	const char *name;
@@ -34,15 +36,24 @@ static const struct command {
 	{ "new", run_new, "--out FILE",
 	  "make a key pair from the kernel's entropy, write its file, print the public key" },
 	{ "public", run_public, "FILE...", "print the public key of each file" },
+	{ "check", run_check, "--k K LIST",
+	  "say whether a signer would take this list of operators, of whom K must sign" },
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
+
+/* Identities are in no list. */
+static bool has(const struct work *work, const struct command *command)
+{
+	return command->run != run_check || work->kind == &sr_pairfile_operator;
+}
 
 static void usage(FILE *to, const struct work *work)
 {
 	fprintf(to, "usage:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(to, "  sigringctl %s %s %s\n        %s\n", work->noun, commands[i].name,
-			commands[i].arguments, commands[i].help);
+		if (has(work, &commands[i]))
+			fprintf(to, "  sigringctl %s %s %s\n        %s\n", work->noun,
+				commands[i].name, commands[i].arguments, commands[i].help);
 	fprintf(to, "%s\n--out is never overwritten; whoever can read it has the key\n",
 		work->kind == &sr_pairfile_operator ?
 			"An operator signs manifests (Ed25519). A list of operators has a public "
@@ -145,6 +156,33 @@ static int run_public(struct work *work, int argc, char **argv)
 	return ret;
 }
 
+/* A secret's file is none of a list, whoever made a mistake: its lines are others. */
+static int run_check(struct work *work, int argc, char **argv)
+{
+	static char text[SR_OPERATORS_BYTES_MAX + 1];
+	struct sr_operators operators;
+	struct sr_reason why;
+	ssize_t bytes;
+	uint64_t k;
+
+	if (argc != 4 || strcmp(argv[1], "--k"))
+		return fail_usage(work, "--k K and one list are wanted");
+	if (!sr_ctl_number_take(&k, argv[2], SR_OPERATORS_MAX) || !k)
+		return fail_usage(work, "--k wants a number from 1 to 16");
+	bytes = sr_ctl_file_read(argv[3], text, sizeof text);
+	if (bytes < 0 || bytes == (ssize_t)sizeof text) {
+		fprintf(stderr, "sigringctl operator: %s: %s\n", argv[3],
+			bytes < 0 ? strerror((int)-bytes) : "longer than a list can be");
+		return EXIT_FAILED;
+	}
+	if (sr_operators_parse(&operators, (uint32_t)k, text, (size_t)bytes, &why)) {
+		fprintf(stderr, "sigringctl operator: %s: %s\n", argv[3], why.text);
+		return EXIT_FAILED;
+	}
+	printf("%u of %u operators\n", operators.k, operators.count);
+	return EXIT_DONE;
+}
+
 static int run(struct work *work, int argc, char **argv)
 {
 	int ret;
@@ -154,7 +192,7 @@ static int run(struct work *work, int argc, char **argv)
 		return EXIT_DONE;
 	}
 	for (size_t i = 0; argc >= 2 && i < COMMANDS; i++) {
-		if (strcmp(argv[1], commands[i].name))
+		if (!has(work, &commands[i]) || strcmp(argv[1], commands[i].name))
 			continue;
 		ret = work_begin(work);
 		if (ret)

@@ -54,6 +54,8 @@ def inputs(folder):
         write("%s/kernel/%s.ko" % (modules, name), b"\0depends=" + need.encode() + b"\0")
     write(modules + "/modules.builtin", b"kernel/drivers/virtio/virtio.ko\n")
     write(folder + "/operators", b"ab" * 32 + b"\n")
+    os.makedirs(folder + "/build")
+    shutil.copy(os.path.join(build, "sigringctl"), folder + "/build")
     programs = folder + "/build/static"
     os.makedirs(programs)
     for name in ("sigring-init", "sigring-enclave"):
@@ -179,6 +181,27 @@ def test_inputs(work):
         done = make(folder, **{name: None})
         check("without %s there is no image, and it says so" % name,
               done.returncode != 0 and name in done.stderr, done.stderr)
+    def refused(name, words, **more):
+        done = make(folder, **more)
+        check("no image holds " + name, done.returncode != 0 and words in done.stderr and
+              not os.path.exists(folder + "/build/sigring.eif"), done.stdout + done.stderr)
+
+    secret = folder + "/secret"
+    subprocess.run([build + "/sigringctl", "operator", "new", "--out", secret], check=True,
+                   capture_output=True)
+    refused("an operator's secret", "line 1", OPERATORS=secret)
+    refused("fewer operators than must sign", "1", OPERATORS_NEEDED="2")
+    refused("a number of operators that is none", "--k wants", OPERATORS_NEEDED="0")
+    refused("an operator twice", "line 2", OPERATORS=write(folder + "/twice",
+                                                          (b"ab" * 32 + b"\n") * 2))
+    refused("a list of nobody", "operator", OPERATORS=write(folder + "/none", b"# nobody\n"))
+    with_manifest = make(folder, MANIFEST=write(folder + "/manifest", b"{}"))
+    with open(folder + "/build/sigring.eif", "rb") as f:
+        second = [d for k, d in sections(f.read()) if k == 3][1]
+    check("a manifest is put into it, and its configuration says so",
+          with_manifest.returncode == 0 and b"manifest /signer/manifest\n" in second and
+          sorted(n for n, _ in archive(second)[0]) == sorted(SIGNER + ["signer/manifest"]),
+          with_manifest.stderr)
     os.unlink(folder + "/lib/modules/6.12.0/kernel/vsock.ko")
     done = make(folder)
     check("a module that is missing is named", done.returncode != 0 and "vsock" in done.stderr,
@@ -197,6 +220,19 @@ def test_signed(work, image):
     except OSError:
         print("skip a signed image: openssl is not installed")
         return
+    other, small = folder + "/other.pem", folder + "/small"
+    for out, curve in ((other, "secp384r1"), (small + ".pem", "prime256v1")):
+        subprocess.run(["openssl", "ecparam", "-name", curve, "-genkey", "-noout", "-out", out],
+                       check=True, capture_output=True)
+    subprocess.run(["openssl", "req", "-x509", "-key", small + ".pem", "-out", small + ".cert",
+                    "-subj", "/CN=test", "-days", "2"], check=True, capture_output=True)
+    done = make(folder, SIGN_KEY=other, SIGN_CERT=pem)
+    check("a key that is not the certificate's signs nothing", done.returncode == 1 and
+          "is not the key of" in done.stderr and not os.path.exists(folder + "/build/sigring.eif"),
+          done.stderr)
+    done = make(folder, SIGN_KEY=small + ".pem", SIGN_CERT=small + ".cert")
+    check("a key on another curve signs nothing", done.returncode == 1 and
+          "is not a key on P-384" in done.stderr, done.stderr)
     done = make(folder, SIGN_KEY=key, SIGN_CERT=pem)
     with open(der, "rb") as f:
         expected = measured(image) + " 8=" + register(f.read())
