@@ -12,10 +12,15 @@
 #define ACCEPT_TURNS 256u
 #define IDLE_TURNS 256u /* before a blocking loop goes to sleep */
 #define SLEEP_MS 100
+#define QUIET_TURNS 4096u /* of a stranger's silence, until he is listened to rarely */
+#define QUIET_EVERY 32u   /* turns then */
+#define SILENT_NS (2 * SR_NS_PER_S) /* an agent speaks twice a second */
 
 struct stream {
 	int fd; /* -1 when free */
 	uint64_t heard; /* turn in which bytes came last */
+	uint64_t seen;  /* `heard` when that was last looked at, */
+	uint64_t seen_ns; /* and when it was another than before */
 	struct sr_port *port;
 };
 
@@ -100,20 +105,40 @@ static void drop_stream(struct sr_serve *s, struct stream *t, const char *why)
 	note(s, why);
 }
 
-/* A free place, or that of the peer who has been silent for longest: an agent
- * speaks twice a second, so connections that only hold places keep none out. */
-static struct stream *make_place(struct sr_serve *s)
+/* Who is to make room when all places are taken: whoever has been silent for longest of
+ * those of whom no record was ever answered. Anybody may connect where there are no
+ * permissions (AF_VSOCK); so he who carries for somebody with rights makes room for nobody
+ * as long as he speaks, and an agent does so twice a second. NULL: there is no room. */
+static struct stream *who_makes_room(struct sr_serve *s)
 {
-	struct stream *silent = &s->streams[0];
+	struct stream *stranger = NULL, *proven = &s->streams[0];
 
 	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++) {
+		struct stream *t = &s->streams[i];
+
+		if (!sr_port_proven(t->port)) {
+			if (!stranger || t->heard < stranger->heard)
+				stranger = t;
+		} else if (t->heard < proven->heard) {
+			proven = t;
+		}
+	}
+	if (stranger)
+		return stranger;
+	return sr_now_ns() - proven->seen_ns > SILENT_NS ? proven : NULL;
+}
+
+static struct stream *make_place(struct sr_serve *s)
+{
+	struct stream *t;
+
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++)
 		if (s->streams[i].fd < 0)
 			return &s->streams[i];
-		if (s->streams[i].heard < silent->heard)
-			silent = &s->streams[i];
-	}
-	drop_stream(s, silent, "too many connections: the one silent for longest was cut off");
-	return silent;
+	t = who_makes_room(s);
+	if (t)
+		drop_stream(s, t, "too many connections: the one silent for longest was cut off");
+	return t;
 }
 
 static bool accept_stream(struct sr_serve *s)
@@ -124,11 +149,40 @@ static bool accept_stream(struct sr_serve *s)
 	if (fd < 0)
 		return false;
 	t = make_place(s);
+	if (!t) {
+		(void)close(fd);
+		note(s, "too many connections, all of agents at work: the newest was refused");
+		return true;
+	}
 	t->fd = fd;
 	t->heard = s->turns;
+	t->seen = t->heard;
+	t->seen_ns = sr_now_ns();
 	sr_port_begin(t->port);
 	note(s, "an agent connected");
 	return true;
+}
+
+/* Turns are no measure of time, and a clock for each read would be one for each order. */
+static void look_who_speaks(struct sr_serve *s)
+{
+	uint64_t now_ns = sr_now_ns();
+
+	for (uint32_t i = 0; i < SR_SERVE_STREAMS_MAX; i++) {
+		struct stream *t = &s->streams[i];
+
+		if (t->seen != t->heard)
+			t->seen_ns = now_ns;
+		t->seen = t->heard;
+	}
+}
+
+/* A system call a turn for each of them is what a stranger who only holds places would
+ * cost those who sign. */
+static bool is_quiet(const struct sr_serve *s, const struct stream *t)
+{
+	return !sr_port_proven(t->port) && s->turns - t->heard > QUIET_TURNS &&
+	       s->turns % QUIET_EVERY != 0;
 }
 
 static bool read_stream(struct sr_serve *s, struct stream *t)
@@ -176,14 +230,17 @@ static bool turn(struct sr_serve *s)
 
 		if (t->fd < 0)
 			continue;
-		did |= read_stream(s, t);
+		if (!is_quiet(s, t))
+			did |= read_stream(s, t);
 		if (t->fd < 0)
 			continue;
 		did |= sr_port_sign(t->port, s->config.turn_records) > 0;
 		did |= write_stream(s, t);
 	}
-	if (s->turns++ % ACCEPT_TURNS == 0)
+	if (s->turns++ % ACCEPT_TURNS == 0) {
+		look_who_speaks(s);
 		did |= accept_stream(s);
+	}
 	return did;
 }
 

@@ -43,6 +43,7 @@ enum { PRIORITY = 0, NORMAL = 1, QUEUES = 2 };
 struct sr_port {
 	struct sr_port_config config;
 	bool alive; /* between begin and the end or the peer's first mistake */
+	bool proven; /* since begin a record was answered */
 	uint64_t fed; /* for the trace: when the last bytes came */
 
 	uint32_t on_the_way; /* credits that the peer has not got back */
@@ -173,6 +174,7 @@ void sr_port_end(struct sr_port *port)
 {
 	sr_core_stream_lost(port->config.core, port->config.stream);
 	port->alive = false;
+	port->proven = false;
 	port->on_the_way = 0;
 	port->asked = 0;
 	port->free_count = 0;
@@ -352,6 +354,7 @@ static void sign_one(struct sr_port *port, uint32_t place)
 	switch (sr_core_record(port->config.core, out + SR_FRAME_HEADER_BYTES, w->session, w->epoch,
 			       port->config.stream, record, w->bytes)) {
 	case SR_CORE_REPLY:
+		port->proven = true;
 		port->out_tail +=
 			sr_frame_put(out, SR_FRAME_REPLY, w->session, w->epoch, SR_CMP_BYTES);
 		sr_trace_end(trace, sr_get64(record));
@@ -384,6 +387,11 @@ uint32_t sr_port_sign(struct sr_port *port, uint32_t max)
 		port->free_places[port->free_count++] = (uint16_t)place;
 	}
 	return taken;
+}
+
+bool sr_port_proven(const struct sr_port *port)
+{
+	return port->proven;
 }
 
 uint32_t sr_port_waiting(const struct sr_port *port)

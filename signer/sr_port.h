@@ -71,6 +71,10 @@ SR_WARN_UNUSED int sr_port_feed(struct sr_port *port, const void *data, size_t b
  */
 uint32_t sr_port_sign(struct sr_port *port, uint32_t max);
 
+/* sr_port_proven - was a record of this peer answered? Then it carries for somebody who has
+ * rights: only what authenticates is answered, where sessions are sealed. */
+bool sr_port_proven(const struct sr_port *port);
+
 /* sr_port_waiting - records queued and not yet answered. */
 uint32_t sr_port_waiting(const struct sr_port *port);
 
