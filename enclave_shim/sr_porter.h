@@ -52,6 +52,7 @@ struct sr_porter_config {
 	uint32_t depth_max; /* told to clients */
 	uint32_t slot_bytes_max;
 	uint32_t sessions_max;
+	uint32_t write_bytes_max; /* no write is longer; more than 0 */
 	int not_on_cpu; /* the signing thread's; -1: none */
 
 	void (*log)(void *arg, const char *text);

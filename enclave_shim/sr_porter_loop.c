@@ -185,14 +185,16 @@ static bool receive(struct sr_porter_talk *t, uint64_t now_ns)
 	return n > 0;
 }
 
-static bool transmit(struct sr_porter_talk *t)
+static bool transmit(const struct sr_porter *p, struct sr_porter_talk *t)
 {
+	size_t bytes = t->out_bytes - t->out_sent;
 	ssize_t n;
 
-	if (t->out_sent == t->out_bytes)
+	if (bytes == 0)
 		return true;
-	n = send(t->fd, t->out + t->out_sent, t->out_bytes - t->out_sent,
-		 MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (bytes > p->config.write_bytes_max)
+		bytes = p->config.write_bytes_max;
+	n = send(t->fd, t->out + t->out_sent, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	t->out_sent += (size_t)n;
@@ -212,14 +214,14 @@ static void go_on(struct sr_porter *p, struct sr_porter_talk *t, uint64_t now_ns
 
 	do {
 		before = t->in_bytes;
-		if (!transmit(t)) {
+		if (!transmit(p, t)) {
 			hang_up(p, t, now_ns);
 			return;
 		}
 		if (talking(t))
 			listen_to(p, t, now_ns);
 	} while (t->in_bytes < before);
-	if (!transmit(t) || (t->state == SR_PORTER_ENDS && t->out_sent == t->out_bytes))
+	if (!transmit(p, t) || (t->state == SR_PORTER_ENDS && t->out_sent == t->out_bytes))
 		hang_up(p, t, now_ns);
 }
 

@@ -200,6 +200,7 @@ static int make_porter(struct sr_signer *s, bool pool, struct sr_reason *why)
 		.depth_max = c->depth_max,
 		.slot_bytes_max = c->slot_bytes_max,
 		.sessions_max = c->sessions_max,
+		.write_bytes_max = c->write_bytes_max,
 		.not_on_cpu = c->cpu,
 		.log = c->log,
 		.log_arg = c->log_arg,

@@ -285,11 +285,15 @@ static int finish_connect(struct sr_agent_relay *r, struct talk *t)
 	return 0;
 }
 
-static int send_up(struct talk *t)
+static int send_up(const struct sr_agent_relay *r, struct talk *t)
 {
 	struct message *m = &t->up;
-	ssize_t n = send(t->signer.fd, m->data + m->sent, m->bytes - m->sent,
-			 MSG_DONTWAIT | MSG_NOSIGNAL);
+	size_t bytes = m->bytes - m->sent;
+	ssize_t n;
+
+	if (bytes > r->config->write_bytes_max)
+		bytes = r->config->write_bytes_max;
+	n = send(t->signer.fd, m->data + m->sent, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
@@ -317,7 +321,7 @@ static int carry_up(struct sr_agent_relay *r, struct talk *t)
 	}
 	if (!t->connected)
 		return 0;
-	ret = send_up(t);
+	ret = send_up(r, t);
 	if (t->up.bytes && t->up.sent == t->up.bytes) {
 		forget(&t->up);
 		add(&r->counters.relayed, 1);
