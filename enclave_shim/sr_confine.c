@@ -159,8 +159,8 @@ int sr_confine(struct sr_reason *why)
 	program = (struct sock_fprog){ .len = filter.count, .filter = filter.code };
 	ret = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (ret == 0)
-		ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
-			      &program);
+		ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			      SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 	if (ret < 0)
 		return sr_reason_set(why, -errno,
 				     "cannot give up system calls: %s; the kernel needs "

@@ -9,7 +9,10 @@
  * not in the list kills the process: there is no key to be had from one that has been
  * taken over, and nobody to whom an error would be useful.
  *
- * seccomp(2), for all threads at once. There is no way back.
+ * seccomp(2), for all threads at once. There is no way back. With
+ * SECCOMP_FILTER_FLAG_SPEC_ALLOW (Linux 4.17): before 5.16 a filter alone would turn
+ * speculative store bypass off for each thread, which guards a process against code in it that
+ * it does not trust. There is none here, and the signing loop would pay for it.
  */
 #ifndef SR_CONFINE_H
 #define SR_CONFINE_H

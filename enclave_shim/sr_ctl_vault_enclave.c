@@ -29,6 +29,10 @@ static void print_pcrs(const struct sr_command_status *s)
 {
 	char digits[2 * SR_ATTEST_PCR_BYTES + 1] = { 0 };
 
+	if (s->pcrs_unknown) {
+		printf("image         not known: the security module did not answer\n");
+		return;
+	}
 	printf("image        ");
 	for (int i = 0; i < 3; i++) {
 		sr_digits_put(digits, s->pcr[i], SR_ATTEST_PCR_BYTES);

@@ -47,7 +47,9 @@ void sr_porter_describe(void *porter, struct sr_command_status *status)
 	(void)snprintf(status->evidence, sizeof status->evidence, "%s", e->name);
 	for (uint32_t i = 0; i < 3; i++)
 		if (e->pcr(e->arg, status->pcr[i], i))
-			memset(status->pcr[i], 0, sizeof status->pcr[i]);
+			status->pcrs_unknown = true;
+	if (status->pcrs_unknown)
+		memset(status->pcr, 0, sizeof status->pcr);
 }
 
 void sr_porter_console(struct sr_porter *p, const struct sr_task_status *told)

@@ -471,6 +471,9 @@ int sr_command_drain_get(bool *draining, const unsigned char body[SR_COMMAND_DRA
 	return 0;
 }
 
+#define STATUS_DRAINING 1u
+#define STATUS_NO_PCRS 2u
+
 void sr_command_status_put(unsigned char out[SR_COMMAND_STATUS_BYTES],
 			   const struct sr_command_status *status)
 {
@@ -485,7 +488,8 @@ void sr_command_status_put(unsigned char out[SR_COMMAND_STATUS_BYTES],
 	sr_put64(out + STATUS_MEMORY, status->memory_kib);
 	sr_put64(out + STATUS_SIGNED, status->signed_ok);
 	sr_put64(out + STATUS_DENIED, status->denied);
-	sr_put32(out + STATUS_FLAGS, status->draining);
+	sr_put32(out + STATUS_FLAGS, (status->draining ? STATUS_DRAINING : 0u) |
+					     (status->pcrs_unknown ? STATUS_NO_PCRS : 0u));
 	sr_put32(out + STATUS_KEYS, status->keys);
 	sr_put32(out + STATUS_SESSIONS, status->sessions);
 	sr_put32(out + STATUS_SESSIONS_MAX, status->sessions_max);
@@ -511,7 +515,9 @@ static int get_name(char *name, const unsigned char *in, size_t bytes)
 int sr_command_status_get(struct sr_command_status *status,
 			  const unsigned char in[SR_COMMAND_STATUS_BYTES])
 {
-	if (sr_get32(in + STATUS_FLAGS) > 1 ||
+	uint32_t flags = sr_get32(in + STATUS_FLAGS);
+
+	if (flags & ~(STATUS_DRAINING | STATUS_NO_PCRS) ||
 	    get_name(status->version, in + STATUS_VERSION, sizeof status->version - 1) ||
 	    get_name(status->evidence, in + STATUS_EVIDENCE, sizeof status->evidence - 1))
 		return -EPROTO;
@@ -525,7 +531,8 @@ int sr_command_status_get(struct sr_command_status *status,
 	status->memory_kib = sr_get64(in + STATUS_MEMORY);
 	status->signed_ok = sr_get64(in + STATUS_SIGNED);
 	status->denied = sr_get64(in + STATUS_DENIED);
-	status->draining = sr_get32(in + STATUS_FLAGS) & 1;
+	status->draining = flags & STATUS_DRAINING;
+	status->pcrs_unknown = flags & STATUS_NO_PCRS;
 	status->keys = sr_get32(in + STATUS_KEYS);
 	status->sessions = sr_get32(in + STATUS_SESSIONS);
 	status->sessions_max = sr_get32(in + STATUS_SESSIONS_MAX);

@@ -192,6 +192,7 @@ struct sr_command_status {
 	bool draining;
 	char version[17];
 	char evidence[9]; /* "nsm", or "mock" */
+	bool pcrs_unknown; /* the module did not tell them: zeros would be debug mode */
 	unsigned char pcr[3][SR_ATTEST_PCR_BYTES];
 };
 

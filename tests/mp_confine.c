@@ -72,6 +72,7 @@ struct watch {
 	uint64_t listener; /* the signer's descriptor, plus 1 */
 	uint64_t go;
 	uint64_t confined;
+	uint64_t flags; /* of seccomp() */
 	uint64_t early[NUMBERS]; /* seen before */
 	uint64_t seen[NUMBERS];
 };
@@ -154,8 +155,10 @@ static void *watcher(void *arg)
 									     &watch->early[nr],
 					 1);
 		/* The first one that asks for it is the signer itself. */
-		if (nr == SYS_seccomp)
+		if (nr == SYS_seccomp) {
+			sr_store_relaxed(&watch->flags, in.data.args[1]);
 			sr_store_relaxed(&watch->confined, 1);
+		}
 		(void)ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &out);
 	}
 }
@@ -254,6 +257,8 @@ static void calls_that_are_kept_are_those_that_are_made(void)
 	for (unsigned int i = 0; i < EXPECTED; i++)
 		MP_CHECK(expected[i].rare || sr_load_relaxed(&watch->seen[expected[i].number]),
 			 "%s is kept and is not made", expected[i].name);
+	MP_EQ(sr_load_relaxed(&watch->flags),
+	      SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW, "flags of the filter");
 	/* Somebody was at the door before. */
 	MP_EQ(sr_load_relaxed(&watch->early[SYS_accept4]), 0, "connections taken too early");
 	MP_EQ(sr_load_relaxed(&watch->early[SYS_recvfrom]), 0, "bytes of strangers read too early");

@@ -233,7 +233,13 @@ Test(command, status_is_read_as_it_was_written)
 	cr_assert_str_eq(got.version, "sixteen letters!");
 	cr_assert_str_eq(got.evidence, "nsm");
 	cr_assert_arr_eq(got.pcr, status.pcr, sizeof got.pcr);
-	bytes[80] = 2;
+	cr_assert_not(got.pcrs_unknown);
+	status.pcrs_unknown = true;
+	status.draining = false;
+	sr_command_status_put(bytes, &status);
+	cr_assert_eq(sr_command_status_get(&got, bytes), 0);
+	cr_assert(got.pcrs_unknown && !got.draining);
+	bytes[80] = 4;
 	cr_assert_eq(sr_command_status_get(&got, bytes), -EPROTO);
 	bytes[80] = 0;
 	bytes[127] = 'x'; /* behind the end of a name */
