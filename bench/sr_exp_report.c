@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "sr_bench.h"
+#include "sr_rank.h"
 #include "sr_tune_check.h"
 
 #define BIN_NS 50u
@@ -80,10 +81,14 @@ static void json_machine(FILE *out, const struct sr_exp_about *a)
 
 static void json_histogram(FILE *out, const char *key, struct sr_histogram *h)
 {
+	char text[SR_RANK_TEXT];
+
 	(void)fprintf(out, "\"%s\":{", key);
 	for (size_t i = 0; i < SHARES; i++)
-		(void)fprintf(out, "%s\"%s\":%llu", i ? "," : "", shares[i].key,
-			      (unsigned long long)sr_histogram_percentile(h, shares[i].share));
+		(void)fprintf(out, "%s\"%s\":%s", i ? "," : "", shares[i].key,
+			      sr_rank_text(text, h->count, shares[i].share,
+					   (double)sr_histogram_percentile(h, shares[i].share), 0,
+					   "null"));
 	(void)fputs("}", out);
 }
 
@@ -161,28 +166,36 @@ static double us(struct sr_histogram *h, uint32_t share)
 	return (double)sr_histogram_percentile(h, share) / 1e3;
 }
 
+/* The first @count columns of a table, behind what it is that they are of. */
+static void print_line(FILE *out, const char *what, struct sr_histogram *h, uint32_t count)
+{
+	static const uint32_t columns[] = { 50000, 90000, 99000, 99900, 99990, 100000 };
+	char text[SR_RANK_TEXT];
+
+	(void)fprintf(out, "  %-40s", what);
+	for (uint32_t i = 0; i < count; i++)
+		(void)fprintf(out, " %*s", i < 4 ? 8 : 9,
+			      sr_rank_text(text, h->count, columns[i], us(h, columns[i]), 3, "-"));
+	(void)fputs("\n", out);
+}
+
 static void print_stages(FILE *out, struct sr_exp_row *row)
 {
-	for (uint32_t i = 0; i < SR_EXP_STAGES; i++)
-		if (sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)i))
-			(void)fprintf(out, "    %-38s %8.3f %8.3f %8.3f %8.3f\n",
-				      sr_exp_stage_text((enum sr_exp_stage)i),
-				      us(&row->stages[i], 50000), us(&row->stages[i], 90000),
-				      us(&row->stages[i], 99000), us(&row->stages[i], 99900));
+	char what[64];
+
+	for (uint32_t i = 0; i < SR_EXP_STAGES; i++) {
+		if (!sr_exp_stage_used(&row->clocks, (enum sr_exp_stage)i))
+			continue;
+		(void)snprintf(what, sizeof what, "  %s", sr_exp_stage_text((enum sr_exp_stage)i));
+		print_line(out, what, &row->stages[i], 4);
+	}
 }
 
 static void print_row(FILE *out, struct sr_exp_row *row, bool stages)
 {
-	(void)fprintf(out, "  %-40s %8.3f %8.3f %8.3f %8.3f %9.3f %9.3f\n", row->plan.text,
-		      us(&row->round_trip, 50000), us(&row->round_trip, 90000),
-		      us(&row->round_trip, 99000), us(&row->round_trip, 99900),
-		      us(&row->round_trip, 99990), us(&row->round_trip, 100000));
+	print_line(out, row->plan.text, &row->round_trip, 6);
 	if (row->plan.rate)
-		(void)fprintf(out, "  %-40s %8.3f %8.3f %8.3f %8.3f %9.3f %9.3f\n",
-			      "    counted from the schedule", us(&row->scheduled, 50000),
-			      us(&row->scheduled, 90000), us(&row->scheduled, 99000),
-			      us(&row->scheduled, 99900), us(&row->scheduled, 99990),
-			      us(&row->scheduled, 100000));
+		print_line(out, "    counted from the schedule", &row->scheduled, 6);
 	if (row->pool_dry || row->unjoined || row->negative)
 		(void)fprintf(out, "    POOL DRY %llu times; %llu orders without a stamp, %llu stages "
 				   "below 0\n", (unsigned long long)row->pool_dry,
@@ -214,8 +227,9 @@ void sr_exp_print(FILE *out, const struct sr_exp_about *a, struct sr_exp_row *ro
 			      rows[count - 1].clocks.one ? "one" : "two",
 			      rows[count - 1].clocks.one ? "" : "s", a->stamp_ns, a->event_ns,
 			      (2 + SR_TRACE_MOMENTS) * a->stamp_ns + 3 * a->event_ns);
-	(void)fprintf(out, "microseconds, every sample kept%31s %8s %8s %8s %9s %9s\n", "p50", "p90",
-		      "p99", "p99.9", "p99.99", "max");
+	(void)fprintf(out, "`-`: fewer than %u samples beyond\n", SR_RANK_BEYOND);
+	(void)fprintf(out, "%-42s %8s %8s %8s %8s %9s %9s\n", "microseconds, every sample kept",
+		      "p50", "p90", "p99", "p99.9", "p99.99", "max");
 	for (uint32_t i = 0; i < count; i++)
 		print_row(out, &rows[i], rows[i].plan.batch == 1 && !strchr(rows[i].plan.key, '_'));
 }
@@ -330,8 +344,9 @@ static int write_tails(const char *folder, struct sr_exp_row *row, struct sr_rea
 	int ret = open_figure(&f, path, sizeof path, folder, "tails", row->plan.key, why);
 
 	for (uint32_t i = 0; ret == 0 && i < sizeof tails / sizeof tails[0]; i++)
-		(void)fprintf(f, "%u\t%.3f\t%.3f\n", i + 1, us(&row->round_trip, tails[i]),
-			      us(&row->scheduled, tails[i]));
+		if (sr_rank_told(row->round_trip.count, tails[i]))
+			(void)fprintf(f, "%u\t%.3f\t%.3f\n", i + 1, us(&row->round_trip, tails[i]),
+				      us(&row->scheduled, tails[i]));
 	return ret ? ret : close_figure(f, path, why);
 }
 
