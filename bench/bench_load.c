@@ -20,6 +20,7 @@
 #include "sr_config.h"
 #include "sr_load.h"
 
+#define DRAIN_MS 5000u
 #define RAMP_DRAIN_MS 1000u
 #define WARM_SECONDS 2u
 #define GROWTH_KIB_MAX 1024u
@@ -31,7 +32,6 @@ static struct sr_load_settings set = {
 	.depth = 256,
 	.rate = 5000,
 	.burst = 64,
-	.drain_ms = 5000,
 	.restart_ms = 100,
 	.target_us = 1000,
 	.pool_slots = 4096,
@@ -167,6 +167,8 @@ static int settle_options(int argc, char **argv, int at, struct sr_reason *why)
 					     "signer, or --split");
 	if (!set.seconds)
 		set.seconds = mode_is("ramp") ? 2 : mode_is("soak") ? 3600 : 10;
+	if (!set.drain_ms)
+		set.drain_ms = mode_is("ramp") ? RAMP_DRAIN_MS : DRAIN_MS;
 	if (!set.interval_s)
 		set.interval_s = mode_is("soak") ? 10 : 1;
 	if (set.seconds / set.interval_s > SR_LOAD_ROWS_MAX - 2)
@@ -291,7 +293,6 @@ static int run_ramp(struct sr_reason *why)
 	int ret;
 
 	step.quiet = true;
-	step.drain_ms = RAMP_DRAIN_MS;
 	sr_load_rig_ask(&before, false);
 	ret = sr_load_ramp(&ramp, &step, &schedule, why);
 	if (ret < 0)

@@ -124,6 +124,12 @@ for file in out load; do
 		"^commit $(cat "$B/commit"), [0-9-]+ [0-9:]+ UTC; mitigated:|\"commit\":\"$(cat "$B/commit")\",\"date\"" \
 		"$work/$file" || cat "$work/$file" "$work/err")"
 done
+timeout 300 "$B/bench/bench_load" --seconds 1 --rate 500 --target-us 1 --drain-ms 60000 --keep-disturbed ramp >"$work/out" 2>"$work/err"
+code=$?
+check "bench_load says that no rate held, and takes two samples to say so" "$([ $code -eq 0 ] &&
+	grep -q '^capacity: less than 500 ' "$work/out" && grep -q '^2 samples, ' "$work/out" &&
+	[ "$(grep -c 'does not hold' "$work/out")" -eq 2 ] ||
+	{ echo "exit code $code"; cat "$work/out" "$work/err"; })"
 
 # ---- bench_sign: its samples are what it prints, and what the figures are drawn from ----
 
