@@ -54,7 +54,7 @@ static int measure(struct sr_bench *b, uint32_t at)
 {
 	struct sr_bench_row *row = &b->rows[at];
 	uint32_t batch = batch_of(b, &table[at]);
-	uint32_t batches = b->selftest ? 4 : (table[at].batches + 3) / 4;
+	uint32_t batches = b->selftest ? 8 : (table[at].batches + 3) / 4;
 	bool rate = row->unit == SR_BENCH_PER_S;
 	double values[BATCH_MAX];
 	uint64_t order = shared->order + 1;
