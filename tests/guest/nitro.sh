@@ -90,6 +90,7 @@ echo "# the image has $(stat -c %s "$eif") bytes, of which the kernel $(stat -c 
 	echo "root aws"
 	cat "$work/image-2/sigring.eif.image"
 	echo "manifest-min 1"
+	echo "require boot-pcr"
 } >"$work/engine/trust"
 chmod 600 "$work/engine/trust"
 
