@@ -51,10 +51,7 @@ static const struct call calls[] = {
 	CALL(getrandom, ANY),
 	CALL(getrusage, ANY), /* for a status */
 	CALL(ioctl, IF_NSM),
-	CALL(madvise, ANY), /* this and the next two: protected memory for a key's blob */
-	CALL(mlock, ANY),
-	CALL(mmap, IF_NO_CODE),
-	CALL(mprotect, IF_NO_CODE),
+	CALL(mmap, IF_NO_CODE), /* by malloc, where brk() is refused */
 	CALL(munmap, ANY),
 #ifdef SYS_poll
 	CALL(poll, ANY),

@@ -112,7 +112,7 @@ static int pubkey_of(const void *arg, unsigned char pubkey[SR_BLOB_PUBKEY_BYTES]
 /* secrets->key, sealed by secrets->pair to the signer that has been attested. */
 static int give_key(struct sr_ctl_work *work, uint32_t id)
 {
-	const struct sr_blob_curve curve = { pubkey_of, work->curve };
+	const struct sr_blob_curve curve = { pubkey_of, work->curve, NULL };
 	struct sr_blob_info info = { .id = id };
 	const struct sr_blob_seal seal = {
 		.info = &info,
@@ -142,7 +142,7 @@ static int give_key(struct sr_ctl_work *work, uint32_t id)
 
 static int open_blob(struct sr_ctl_work *work, struct sr_blob_info *info)
 {
-	const struct sr_blob_curve curve = { pubkey_of, work->curve };
+	const struct sr_blob_curve curve = { pubkey_of, work->curve, NULL };
 	struct sr_ctl_secrets *secrets = work->secrets;
 	unsigned char sender[SR_NOISE_KEY_BYTES];
 	char digits[2 * SR_NOISE_KEY_BYTES + 1] = { 0 };

@@ -22,6 +22,7 @@ struct sr_vault {
 
 	struct sr_command_key key; /* what the answer will say */
 	unsigned char blob[SR_BLOB_BYTES];
+	struct sr_blob_work blob_work;
 	struct sr_trace_entry traced[SR_COMMAND_TRACED_MAX];
 	unsigned char result[SR_COMMAND_RESULT_BYTES_MAX];
 };
@@ -211,7 +212,7 @@ static int make_entry(struct sr_vault *v, enum sr_task_kind kind, uint32_t id)
 static int seal_blob(struct sr_vault *v, const unsigned char recipient[SR_NOISE_KEY_BYTES])
 {
 	struct sr_blob_info info = { .id = v->key.id };
-	const struct sr_blob_curve curve = { pubkey_of, v->curve };
+	const struct sr_blob_curve curve = { pubkey_of, v->curve, &v->blob_work };
 	const struct sr_blob_seal seal = {
 		.info = &info,
 		.secret = v->secret,
@@ -242,7 +243,7 @@ static int make_key(struct sr_vault *v, enum sr_task_kind kind,
 
 static int open_key(struct sr_vault *v, const struct sr_command *command)
 {
-	const struct sr_blob_curve curve = { pubkey_of, v->curve };
+	const struct sr_blob_curve curve = { pubkey_of, v->curve, &v->blob_work };
 	unsigned char sender[SR_NOISE_KEY_BYTES];
 	struct sr_blob_info info;
 	int ret = sr_blob_open(&info, v->secret, sender, command->body, command->body_bytes,

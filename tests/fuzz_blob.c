@@ -25,7 +25,7 @@ static int pubkey(const void *arg, unsigned char out[SR_BLOB_PUBKEY_BYTES],
 	return 0;
 }
 
-static const struct sr_blob_curve curve = { pubkey, NULL };
+static const struct sr_blob_curve curve = { pubkey, NULL, NULL };
 
 static void start(void)
 {

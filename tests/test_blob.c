@@ -4,6 +4,7 @@
 
 #include "sr_blob.h"
 #include "sr_curve.h"
+#include "sr_secret.h"
 
 /* In protected memory. */
 struct secrets {
@@ -43,7 +44,7 @@ static int pubkey_none(const void *arg, unsigned char pubkey[SR_BLOB_PUBKEY_BYTE
 
 static struct sr_blob_curve secp256k1(void)
 {
-	return (struct sr_blob_curve){ pubkey_of, curve };
+	return (struct sr_blob_curve){ pubkey_of, curve, NULL };
 }
 
 static int seal_with(unsigned char *out, const struct sr_blob_info *what,
@@ -192,11 +193,37 @@ Test(blob, heads_of_two_blobs_cannot_be_exchanged)
 	cr_assert_eq(open_as(&what, &secrets->recipient, blob, sizeof blob), -EBADMSG);
 }
 
+/* Where no memory may be asked for. */
+Test(blob, room_of_the_callers_is_used_and_wiped)
+{
+	struct sr_blob_curve by = secp256k1();
+	struct sr_blob_info what;
+	unsigned char sender[SR_NOISE_KEY_BYTES];
+	const unsigned char *byte;
+	void *mem;
+
+	cr_assert_eq(sr_secret_alloc(&mem, sizeof *by.work), 0);
+	by.work = mem;
+	byte = mem;
+	memset(mem, 0x5a, sizeof *by.work);
+	cr_assert_eq(seal_with(blob, &info, secrets->recipient.pub, &by), 0);
+	for (size_t i = 0; i < sizeof *by.work; i++)
+		cr_assert_eq(byte[i], 0, "byte %zu", i);
+	memset(mem, 0x5a, sizeof *by.work);
+	cr_assert_eq(sr_blob_open(&what, secrets->got, sender, blob, sizeof blob,
+				  &secrets->recipient, &by),
+		     0);
+	cr_assert_eq(what.id, info.id);
+	for (size_t i = 0; i < sizeof *by.work; i++)
+		cr_assert_eq(byte[i], 0, "byte %zu", i);
+	sr_secret_free(mem, sizeof *by.work);
+}
+
 /* Somebody who may seal to us lies about the public key. */
 Test(blob, public_key_of_another_secret_is_refused)
 {
 	struct sr_blob_info lie = info, what;
-	const struct sr_blob_curve liar = { pubkey_any, lie.pubkey };
+	const struct sr_blob_curve liar = { pubkey_any, lie.pubkey, NULL };
 
 	lie.pubkey[32] ^= 1;
 	cr_assert_eq(seal_with(blob, &lie, secrets->recipient.pub, &liar), 0);
@@ -216,7 +243,7 @@ Test(blob, nothing_is_sealed_that_would_restore_nothing)
 	static const unsigned char zero[SR_NOISE_KEY_BYTES];
 	unsigned char out[SR_BLOB_BYTES];
 	struct sr_blob_info wrong = info;
-	const struct sr_blob_curve no_key = { pubkey_none, info.pubkey };
+	const struct sr_blob_curve no_key = { pubkey_none, info.pubkey, NULL };
 
 	memset(out, 0x5a, sizeof out);
 	cr_assert_eq(seal_with(out, &info, secrets->recipient.pub, &no_key), -EKEYREJECTED);

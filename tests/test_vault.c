@@ -84,7 +84,7 @@ static int pubkey_of(const void *arg, unsigned char pubkey[33], const unsigned c
 static void seal_again(unsigned char blob[SR_BLOB_BYTES], const unsigned char *from,
 		       const unsigned char *signer)
 {
-	const struct sr_blob_curve by = { pubkey_of, curve };
+	const struct sr_blob_curve by = { pubkey_of, curve, NULL };
 	unsigned char secret[32], sender[32], ephemeral[32];
 	struct sr_blob_info info;
 	const struct sr_blob_seal seal = { &info, secret, signer, &recipient, ephemeral, &by };
@@ -115,7 +115,7 @@ Test(vault, a_generated_key_is_in_the_ring_and_in_its_blob)
 {
 	struct sr_command_result result = generate(SR_COMMAND_GENERATE, 7, 3);
 	struct sr_command_key key = key_of(&result);
-	const struct sr_blob_curve by = { pubkey_of, curve };
+	const struct sr_blob_curve by = { pubkey_of, curve, NULL };
 	unsigned char secret[32], sender[32], pubkey[33], address[20];
 	struct sr_blob_info info;
 

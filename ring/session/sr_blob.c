@@ -23,12 +23,6 @@ SR_STATIC_ASSERT(AT_MESSAGE + MESSAGE_BYTES == SR_BLOB_BYTES, "blob ABI");
 /* With the zero byte. */
 static const char label[] = "sigring blob";
 
-/* In protected memory. */
-struct work {
-	struct sr_noise noise;
-	unsigned char secret[SR_BLOB_SECRET_BYTES];
-};
-
 struct prologue {
 	unsigned char data[sizeof label + AT_MESSAGE];
 };
@@ -42,20 +36,23 @@ static struct prologue prologue_of(const unsigned char *blob)
 	return p;
 }
 
-static int begin(struct work **work)
+static int begin(struct sr_blob_work **work, const struct sr_blob_curve *curve)
 {
-	void *mem;
-	int ret = sr_secret_alloc(&mem, sizeof **work);
+	void *mem = curve->work;
+	int ret = mem ? 0 : sr_secret_alloc(&mem, sizeof **work);
 
 	if (!ret)
 		*work = mem;
 	return ret;
 }
 
-static void end(struct work *work)
+static void end(struct sr_blob_work *work, const struct sr_blob_curve *curve)
 {
 	sr_wipe_stack();
-	sr_secret_free(work, sizeof *work);
+	if (work == curve->work)
+		sr_wipe(work, sizeof *work);
+	else
+		sr_secret_free(work, sizeof *work);
 }
 
 static bool has_pubkey(const struct sr_blob_curve *curve, const struct sr_blob_info *info,
@@ -82,7 +79,7 @@ int sr_blob_seal(unsigned char blob[SR_BLOB_BYTES], const struct sr_blob_seal *s
 		.rs = seal->recipient,
 		.ephemeral = seal->ephemeral,
 	};
-	struct work *work;
+	struct sr_blob_work *work;
 	size_t bytes;
 	int ret;
 
@@ -90,7 +87,7 @@ int sr_blob_seal(unsigned char blob[SR_BLOB_BYTES], const struct sr_blob_seal *s
 		return -EINVAL;
 	if (!has_pubkey(seal->curve, seal->info, seal->secret))
 		return -EKEYREJECTED;
-	ret = begin(&work);
+	ret = begin(&work, seal->curve);
 	if (ret)
 		return ret;
 
@@ -105,7 +102,7 @@ int sr_blob_seal(unsigned char blob[SR_BLOB_BYTES], const struct sr_blob_seal *s
 				     seal->secret, SR_BLOB_SECRET_BYTES);
 	if (!ret)
 		memcpy(blob, out, sizeof out);
-	end(work);
+	end(work, seal->curve);
 	return ret;
 }
 
@@ -126,7 +123,7 @@ int sr_blob_peek(struct sr_blob_info *info, const unsigned char *blob, size_t by
 }
 
 /* Into @work->secret. */
-static int read_secret(struct work *work, unsigned char peer[SR_NOISE_KEY_BYTES],
+static int read_secret(struct sr_blob_work *work, unsigned char peer[SR_NOISE_KEY_BYTES],
 		       const unsigned char *blob, const struct sr_noise_pair *recipient)
 {
 	const struct prologue prologue = prologue_of(blob);
@@ -153,12 +150,12 @@ int sr_blob_open(struct sr_blob_info *info, unsigned char secret[SR_BLOB_SECRET_
 {
 	unsigned char peer[SR_NOISE_KEY_BYTES];
 	struct sr_blob_info claimed;
-	struct work *work;
+	struct sr_blob_work *work;
 	int ret = sr_blob_peek(&claimed, blob, bytes);
 
 	if (ret)
 		return ret;
-	ret = begin(&work);
+	ret = begin(&work, curve);
 	if (ret)
 		return ret;
 
@@ -170,6 +167,6 @@ int sr_blob_open(struct sr_blob_info *info, unsigned char secret[SR_BLOB_SECRET_
 		memcpy(secret, work->secret, SR_BLOB_SECRET_BYTES);
 		memcpy(sender, peer, sizeof peer);
 	}
-	end(work);
+	end(work, curve);
 	return ret;
 }

@@ -35,12 +35,21 @@ struct sr_blob_info {
 	unsigned char pubkey[SR_BLOB_PUBKEY_BYTES];
 };
 
+/* Room to seal or to open in. Holds secrets while that lasts, and is wiped behind it. */
+struct sr_blob_work {
+	struct sr_noise noise;
+	unsigned char secret[SR_BLOB_SECRET_BYTES];
+};
+
 /* How a public key comes from a secret one: this layer knows no curve. */
 struct sr_blob_curve {
 	/* 0, or anything else when @secret is no key. */
 	int (*pubkey)(const void *arg, unsigned char pubkey[SR_BLOB_PUBKEY_BYTES],
 		      const unsigned char secret[SR_BLOB_SECRET_BYTES]);
 	const void *arg;
+	/* Protected memory of the caller's, one thread's at a time; NULL: each call takes some
+	 * and gives it back, by system calls that not every process has. */
+	struct sr_blob_work *work;
 };
 
 /* What sealing takes. All of it is borrowed. */
