@@ -50,6 +50,7 @@
 #define HEARTBEAT 0xb7u /* there and back: what AWS's parent waits for */
 #define HEARTBEAT_TRIES 30u /* a second apart, unless the attempt takes longer */
 #define DEVICE_TRIES 500u /* 10 ms apart */
+#define DRAIN_TRIES 100u /* 10 ms apart */
 #define SEED_BYTES 256u
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -73,14 +74,35 @@ static void say(const char *format, ...)
 	va_end(args);
 }
 
+static void rest_ms(long ms)
+{
+	const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+
+	(void)nanosleep(&time, NULL);
+}
+
+/* What was said lies in the console's buffer and would be lost with the machine. Not
+ * tcdrain(3): a console that nobody reads must not keep a dead enclave alive. */
+static void drain_console(void)
+{
+	int bytes = 0;
+
+	for (unsigned int i = 0; i < DRAIN_TRIES; i++) {
+		if (ioctl(STDERR_FILENO, TIOCOUTQ, &bytes) < 0 || bytes == 0)
+			return;
+		rest_ms(10);
+	}
+}
+
 /* A restart, not a power-off: without ACPI the kernel turns that into a halt, and the
  * parent would go on seeing an enclave. With `reboot=k` both AWS's hypervisor and QEMU
- * (-no-reboot) take this for the end. */
+ * (-no-reboot) take this for the end. The end of process 1, should it come to that, is a
+ * panic, and with `panic=` a restart as well. */
 static _Noreturn void end(void)
 {
+	drain_console();
 	(void)reboot(RB_AUTOBOOT);
-	for (;;)
-		(void)pause();
+	_exit(1);
 }
 
 static _Noreturn void fatal(const char *format, ...)
@@ -92,13 +114,6 @@ static _Noreturn void fatal(const char *format, ...)
 	va_end(args);
 	say("the enclave ends here");
 	end();
-}
-
-static void rest_ms(long ms)
-{
-	const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
-
-	(void)nanosleep(&time, NULL);
 }
 
 /* ---- devices ---- */
@@ -201,6 +216,7 @@ static int beat(unsigned int cid)
 	if (fd < 0)
 		return -errno;
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	if (connect(fd, (const struct sockaddr *)&parent, sizeof parent) < 0 ||
 	    send(fd, &out, 1, MSG_NOSIGNAL) != 1)
 		ret = -errno;
@@ -221,7 +237,7 @@ static void tell_parent(void)
 		return;
 	if (word) {
 		cid = strtoul(word, &rest, 10);
-		if (*word < '0' || *word > '9' || *rest || cid > UINT32_MAX)
+		if (*word < '0' || *word > '9' || *rest || cid >= VMADDR_CID_ANY)
 			fatal("sigring_parent=%s on the kernel's command line is neither a CID nor "
 			      "`none`",
 			      word);

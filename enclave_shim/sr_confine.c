@@ -37,7 +37,9 @@ struct call {
 };
 #define CALL(name, check) { #name, SYS_##name, check }
 
-/* mp_confine.c sees that nothing is missing here, and that nothing is too many. */
+/* mp_confine.c sees that nothing is missing here, and that nothing is too many, of the same
+ * objects with a mock for a module and a shared libc. The static program of an image runs in
+ * a guest (tests/guest), where a call that were missing would kill it. */
 static const struct call calls[] = {
 	CALL(accept4, ANY),
 	CALL(brk, ANY),
