@@ -237,7 +237,7 @@ static void tell_parent(void)
 		return;
 	if (word) {
 		cid = strtoul(word, &rest, 10);
-		if (*word < '0' || *word > '9' || *rest || cid >= VMADDR_CID_ANY)
+		if (*word < '0' || *word > '9' || *rest || cid >= UINT32_MAX)
 			fatal("sigring_parent=%s on the kernel's command line is neither a CID nor "
 			      "`none`",
 			      word);

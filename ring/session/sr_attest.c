@@ -55,8 +55,7 @@ static const char *const texts[SR_ATTEST_CODES] = {
 	[SR_ATTEST_BOOT] =
 		"PCR16 was locked for another boot or key: what answers is not the first signer",
 	[SR_ATTEST_BOOT_ABSENT] =
-		"PCR16 is not locked, and the trust file says `require boot-pcr`: another signer "
-		"of this boot would go unseen",
+		"PCR16 is not locked, and the trust file says `require boot-pcr`",
 };
 
 const char *sr_attest_text(enum sr_attest_code code)
