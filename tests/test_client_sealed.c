@@ -378,6 +378,12 @@ static void newer_manifest(struct sr_trust *trust)
 	trust->manifest_min++;
 }
 
+/* The rig's module has locked none. */
+static void boot_register(struct sr_trust *trust)
+{
+	trust->boot_required = true;
+}
+
 Test(client_sealed, signer_that_the_trust_file_does_not_describe_is_refused)
 {
 	open_client();
@@ -386,6 +392,7 @@ Test(client_sealed, signer_that_the_trust_file_does_not_describe_is_refused)
 	refused(other_image, -EKEYREJECTED, "image");
 	refused(other_manifest, -EKEYREJECTED, "another manifest");
 	refused(newer_manifest, -EKEYREJECTED, "older than the minimum");
+	refused(boot_register, -EKEYREJECTED, "PCR16 is not locked");
 	host_trust_renew();
 	session = open_session(0);
 	check_works(1, 0);
