@@ -57,29 +57,26 @@ run()
 	echo "$ok $bad $skip"
 }
 
-# What was said of the item whose process is $1; its counts are added up.
+# Waits for whichever item ends first; prints what was said of it, adds up its counts.
 collect()
 {
-	wait "$1"
-	sed '$d' "$said/$1"
-	read -r ok bad skip < <(tail -n 1 "$said/$1")
+	wait -n -p pid
+	sed '$d' "$said/$pid"
+	read -r ok bad skip < <(tail -n 1 "$said/$pid")
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+	running=$((running - 1))
 }
 
 said=$(mktemp -d) || exit 1
 trap 'rm -rf "$said"' EXIT
-passed=0 failed=0 skipped=0
-running=()
+passed=0 failed=0 skipped=0 running=0
 for item; do
-	if [ ${#running[@]} -ge "$jobs" ]; then
-		collect "${running[0]}"
-		running=("${running[@]:1}")
-	fi
+	[ $running -lt "$jobs" ] || collect
 	{ run "$item" >"$said/$BASHPID"; } &
-	running+=($!)
+	running=$((running + 1))
 done
-for pid in "${running[@]}"; do
-	collect "$pid"
+while [ $running -gt 0 ]; do
+	collect
 done
 if [ $append -eq 1 ]; then
 	echo "$passed $failed $skipped" >>"$logs/total"
