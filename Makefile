@@ -166,10 +166,6 @@ eif: $(STATIC) $(B)/sigringctl ## enclave image build/sigring.eif (KERNEL= MODUL
 		OPERATORS="$(OPERATORS)" OPERATORS_NEEDED="$(OPERATORS_NEEDED)" MANIFEST="$(MANIFEST)" $(if $(CONFIG),CONFIG="$(CONFIG)") \
 		$(if $(CMDLINE),CMDLINE="$(CMDLINE)") SIGN_KEY="$(SIGN_KEY)" SIGN_CERT="$(SIGN_CERT)" enclave_shim/image.sh
 
-$(B)/libsigring.a: $(O_client)
-	@echo "  AR    $@"
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
-
 $(B)/$(SO): $(O_client) ring/client/libsigring.map
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -Wl,-soname,$(SO) \
@@ -178,16 +174,9 @@ $(B)/$(SO): $(O_client) ring/client/libsigring.map
 O_all := $(O_shim) $(O_tune) $(O_agent) $(O_signer) $(O_attest) $(O_client) $(O_replay) $(call objects,bench,sr_buckets sr_schedule) \
          $(call objects,enclave_shim,$(CTL) $(SERVE) sr_local $(GROUND_enclave) $(GROUND_host))
 L_all := $(L_crypto) -ljansson $(L_agent) $(L_client) -lm
-$(UNIT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
-	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lcriterion $(L_all)
-$(MP) $(STRESS) $(CT): $(B)/tests/%: $(B)/tests/%.o $(O_all)
-	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
-$(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
-$(FUZZ): $(B)/tests/%: $(B)/tests/%.o $(O_all)
-	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer) -o $@ $^ $(L_all)
+# What keys and threads pass through, for programs that are built in several ways more.
+O_few := $(O_signer) $(O_order) $(O_attest) $(O_core) $(call objects,enclave_shim,sr_getrandom sr_keyfile sr_post)
+
 # The commit is in one object, and the file that it comes from is written only when it changes.
 $(B)/commit: FORCE
 	@mkdir -p $(@D)
@@ -197,14 +186,29 @@ FORCE:
 O_machine := $(B)/bench/sr_machine.o
 $(O_machine): $(B)/commit
 $(O_machine): CPPFLAGS += -DSR_COMMIT='"$(shell cat $(B)/commit)"'
-$(B)/bench/bench_load: $(O_load)
-$(BENCH): $(B)/bench/%: $(B)/bench/%.o $(O_machine) $(O_all)
-	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(L_all)
 
-$(B)/bench/exp01: $(call objects,bench,exp01 $(EXP)) $(O_machine) $(O_all)
+# Programs of tests and benchmarks take from one archive what they need.
+$(B)/liball.a: $(O_all)
+$(B)/libfew.a: $(O_few)
+$(B)/libsigring.a: $(O_client)
+$(addprefix $(B)/lib,all.a few.a sigring.a):
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+LIB := $(B)/liball.a
+$(UNIT) $(FUZZ) $(MP) $(BENCH) $(B)/bench/exp01: $(LIB)
+$(CT): $(B)/libfew.a
+$(STRESS): $(if $(filter tsan-mutant,$(VARIANT)),$(B)/libfew.a,$(LIB))
+$(UNIT): LIBS := -lcriterion
+$(FUZZ): LIBS := $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer)
+$(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
+$(BENCH) $(B)/bench/exp01: $(O_machine)
+$(B)/bench/bench_load: $(O_load)
+$(B)/bench/exp01: $(call objects,bench,$(EXP))
+$(B)/bench/exp01: LIBS := -lz
+$(UNIT) $(FUZZ) $(MP) $(STRESS) $(CT) $(BENCH) $(B)/bench/exp01: %: %.o
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -lz $(L_all)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(L_all)
 
 define folder_rule
 $$(B)/$(1)/%.o: $(1)/%.c Makefile
@@ -247,7 +251,7 @@ run: packages-run ## build, then sign 20,000 real orders through the ring (SPLIT
 RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
 	$(Q)rm -rf build/logs && mkdir -p build/logs
-	$(Q)for t in all unit-programs mp-programs bench-programs; do $(MAKE) $(J) --no-print-directory $$t || exit 1; done
+	$(Q)$(MAKE) $(J) --no-print-directory all unit-programs mp-programs bench-programs
 	$(Q)$(MAKE) $(J) -k -Otarget --no-print-directory headercheck layers disasm model readme image RUN_A="$(RUN)" || bad=1; \
 	for t in check mp test-vsock ct asan fuzz-short tsan selftest aarch64; do \
 		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
