@@ -200,6 +200,7 @@ $(UNIT) $(FUZZ) $(MP) $(BENCH) $(B)/bench/exp01: $(LIB)
 $(CT): $(B)/libfew.a
 $(STRESS): $(if $(filter tsan-mutant,$(VARIANT)),$(B)/libfew.a,$(LIB))
 $(UNIT): LIBS := -lcriterion
+$(UNIT): $(if $(filter asan,$(VARIANT)),$(B)/tests/fork_main.o)
 $(FUZZ): LIBS := $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer)
 $(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
 $(BENCH) $(B)/bench/exp01: $(O_machine)

@@ -109,8 +109,8 @@ compiler="aarch64-linux-gnu-gcc --sysroot=$sysroot"
 cross_build() {
 	make -j "$(nproc)" --no-print-directory VARIANT=aarch64 CC="$compiler" \
 		all unit-programs mp-programs bench-programs >"$cross/make.log" 2>&1 &&
-		$compiler -std=c17 -D_GNU_SOURCE -O2 -fPIC -shared -o "$cross/criterion_main.so" \
-			tests/aarch64_main.c >>"$cross/make.log" 2>&1
+		$compiler -std=c17 -D_GNU_SOURCE -O2 -fPIC -shared -o "$cross/fork_main.so" \
+			tests/fork_main.c >>"$cross/make.log" 2>&1
 }
 
 judge_programs() { # each is there, is aarch64, and starts
@@ -133,7 +133,7 @@ judge_programs() { # each is there, is aarch64, and starts
 unit_tests() {
 	find "$build/tests" -name 'test_*' -type f -executable | sort |
 		xargs -P $((($(nproc) + 1) / 2)) -I PROGRAM sh -c '
-			qemu-aarch64 -L "$0" -E LD_PRELOAD="$1/criterion_main.so" PROGRAM \
+			qemu-aarch64 -L "$0" -E LD_PRELOAD="$1/fork_main.so" PROGRAM \
 				>"$1/$(basename PROGRAM).log" 2>&1
 			echo $? >"$1/$(basename PROGRAM).code"' "$sysroot" "$cross"
 	for log in "$cross"/test_*.log; do
