@@ -164,6 +164,11 @@ def measured_signer(build, rounds, disturbed):
     return signer, max(local["sealed"]["median"] / 1e3 - signer.finish, 0)
 
 
+def told(ns):
+    """Of too few samples a percentile is not."""
+    return "-" if ns is None else "%.1f" % (ns / 1e3)
+
+
 def measure(args):
     signer, base = measured_signer(args.measure, args.rounds, args.keep_disturbed)
     print("measured here: finish %.2f us (opened, signed, sealed), hedged %.2f us, refill %.2f us "
@@ -177,8 +182,8 @@ def measure(args):
         got = run_json([os.path.join(args.measure, "bench", "bench_load"), "--json", "--rate",
                         str(rate), "--seconds", str(args.seconds), "--sessions", "4", "steady"])
         model = predict(signer, base, rate, args.seconds)
-        print("%10d | %10.1f %10.1f %10s | %10.1f %10.1f %10d" % (
-            rate, got["latency"]["p50_ns"] / 1e3, got["latency"]["p99_ns"] / 1e3,
+        print("%10d | %10s %10s %10s | %10.1f %10.1f %10d" % (
+            rate, told(got["latency"]["p50_ns"]), told(got["latency"]["p99_ns"]),
             got["fallbacks"], model["p50"], model["p99"], model["fallbacks"]))
     table(signer, base, args, "extrapolated")
 
