@@ -11,6 +11,7 @@
 #define READY_NS (120u * SR_NS_PER_S)
 #define SLACK_NS (30u * SR_NS_PER_S) /* behind the drain, until somebody hangs */
 #define LOOK_NS (5u * SR_NS_PER_MS)
+#define TIMELINE_NS (250u * SR_NS_PER_MS)
 #define SWITCHES_S 10u /* involuntary ones of a loop, a second, that are no disturbance */
 
 struct client {
@@ -362,12 +363,12 @@ static void judge(struct sr_load_result *r, const struct sr_load_watch *from)
 /* Where nothing is to be done on the way, nobody takes a loop's CPU to look. */
 static void wait_quietly(const struct sr_load_settings *set, const struct sr_load_plan *plan)
 {
-	uint64_t now_ns = sr_now_ns();
+	uint64_t now_ns = sr_now_ns(), left_ns = plan->end_ns > now_ns ? plan->end_ns - now_ns : 0;
 
-	if (set->quiet && !set->event_count && now_ns < plan->end_ns)
-		nap_ns(plan->end_ns - now_ns);
-	else
+	if (set->event_count || !left_ns)
 		nap_ns(LOOK_NS);
+	else
+		nap_ns(set->quiet || left_ns < TIMELINE_NS ? left_ns : TIMELINE_NS);
 }
 
 int sr_load_phase(struct sr_load_result *r, const struct sr_load_settings *set,
