@@ -31,6 +31,11 @@ static bool few_cpus(void)
 	return sysconf(_SC_NPROCESSORS_ONLN) < URING_SQPOLL_CPUS;
 }
 
+static bool is_walk(const struct row *row)
+{
+	return row->kind == KIND_WALK || row->kind == KIND_WALK_BOTH;
+}
+
 static uint32_t batch_of(const struct sr_bench *b, const struct row *row)
 {
 	if (b->selftest)
@@ -45,6 +50,9 @@ static uint32_t batch_of(const struct sr_bench *b, const struct row *row)
 	case KIND_WIRE_FLOW:
 	case KIND_URING_FLOW:
 		return STREAM_BATCH / 10;
+	case KIND_WALK:
+	case KIND_WALK_BOTH:
+		return walks[WALK_CACHE].lines / WALK_STEPS; /* once through all */
 	default: /* where the kernel's threads have no CPU, a message takes milliseconds */
 		return row->kind == KIND_URING && row->of == URING_SQPOLL && few_cpus() ? 1 : BATCH;
 	}
@@ -67,9 +75,12 @@ static int measure(struct sr_bench *b, uint32_t at)
 	sr_store_release(&shared->order, order); /* pairs with the acquire in peer_main() */
 	ask(&table[at], batch); /* warms caches and predictors */
 	for (uint32_t i = 0; i < batches; i++) {
-		uint64_t start_ns = sr_now_ns();
+		uint64_t start_ns;
 		double took_ns;
 
+		if (is_walk(&table[at]) && !b->selftest)
+			walk_prepare(&walks[WALK_CACHE]);
+		start_ns = sr_now_ns();
 		ask(&table[at], batch);
 		took_ns = (double)(sr_now_ns() - start_ns);
 		values[i] = rate ? 1e9 * batch / took_ns : took_ns / batch;
@@ -137,7 +148,7 @@ static _Noreturn void peer_main(const struct sr_bench *b, const struct wire far[
 			die("io_uring");
 		}
 	}
-	if (walk.next && !(walk.stream = walk_map(walk.stream_bytes)))
+	if (all && !(stream = walk_map(MEMORY_BYTES)))
 		die("memory to read");
 	for (;;) {
 		/* Pairs with the release in measure(): row, count and delay are set. */
@@ -223,7 +234,7 @@ static int set_up(struct sr_bench *b, struct sr_reason *why)
 					     table[i].of == WIRE_URING ? uring_missing :
 									 b->rows[i].missing;
 	set_up_urings(b);
-	if (all && walk_make(b->selftest) < 0)
+	if (all && walks_make(b->selftest) < 0)
 		die("memory to walk through");
 	(void)signal(SIGCHLD, sr_bench_hung);
 	b->peer = fork();
@@ -289,8 +300,9 @@ static void json_multiples_of(const struct sr_bench *b, const char *key, bool tr
 
 static void json_multiples(const struct sr_bench *b)
 {
-	(void)printf(",\"interference\":%.2f,\"cache_interference\":%.2f",
-		     multiple(b, ROW_WORK_BOTH, ROW_WORK), multiple(b, ROW_WALK_BOTH, ROW_WALK));
+	(void)printf(",\"interference\":%.2f,\"cache_interference\":%.2f,"
+		     "\"memory_over_cache\":%.2f", multiple(b, ROW_WORK_BOTH, ROW_WORK),
+		     multiple(b, ROW_WALK_BOTH, ROW_WALK), multiple(b, ROW_WALK_MEMORY, ROW_WALK));
 	json_multiples_of(b, "multiples_of_line", true, ROW_LINES);
 	if (all)
 		json_multiples_of(b, "multiples_of_line_flow", false, ROW_LINES_FLOW);
@@ -311,27 +323,35 @@ static void print_multiples(const struct sr_bench *b)
 				     multiple(b, i, ROW_LINES_FLOW));
 }
 
+static const char *cache_verdict(double both, double memory)
+{
+	if (memory < 2 * SHARED)
+		return "nothing can be told: even alone it went to memory";
+	return both >= SHARED ? "they share a last cache" : "they share no last cache";
+}
+
 /* By interference, and what the kernel was told: in a guest the two may differ. */
 static void print_shared(const struct sr_bench *b)
 {
-	double core = multiple(b, ROW_WORK_BOTH, ROW_WORK), cache;
+	double core = multiple(b, ROW_WORK_BOTH, ROW_WORK);
 	char threads[64], level2[64], level3[64];
 
 	(void)printf("multiplying on one CPU takes %.2f times as long while the other does: by "
 		     "that they %s\n", core, core >= SHARED ? "are siblings of one core" :
 							      "are cores of their own");
 	if (all) {
-		cache = multiple(b, ROW_WALK_BOTH, ROW_WALK);
-		(void)printf("walking through %zu MiB takes %.2f times as long while the other reads "
-			     "%zu MiB: by that they %s\n",
-			     (size_t)walk.lines * WALK_LINE_BYTES >> 20, cache,
-			     walk.stream_bytes >> 20, cache >= SHARED ?
-			     "share a last cache, or the way to memory" : "share no last cache");
+		double both = multiple(b, ROW_WALK_BOTH, ROW_WALK);
+		double memory = multiple(b, ROW_WALK_MEMORY, ROW_WALK);
+
+		(void)printf("a walk through %u KiB takes %.2f times as long when the other CPU reads "
+			     "%zu MiB in between, and one through memory %.2f times: %s\n",
+			     walks[WALK_CACHE].lines * WALK_LINE_BYTES >> 10, both,
+			     MEMORY_BYTES >> 20, memory, cache_verdict(both, memory));
 	}
 	topology_read(b->cpus[0], "topology/thread_siblings_list", threads, sizeof threads);
 	topology_read(b->cpus[0], "cache/index2/shared_cpu_list", level2, sizeof level2);
 	topology_read(b->cpus[0], "cache/index3/shared_cpu_list", level3, sizeof level3);
-	(void)printf("topology files of CPU %d: threads of its core %s; its second cache is of CPUs: "
+	(void)printf("topology files of CPU %d: threads of its core: %s; its second cache is of CPUs: "
 		     "%s; its third: %s\n", b->cpus[0], threads, level2, level3);
 }
 

@@ -3,11 +3,13 @@
  * sr_ring_caches.h - what two CPUs share, by how much they get in each other's way.
  *
  * A guest's topology files say what the hypervisor likes. So two kinds of work are
- * timed with the other CPU asleep and with it busy: multiplications, of which a core
- * has one unit, beside the same; and a walk through memory as large as half of the last
- * cache (16 MiB at most), each step waiting for the one before, beside the other's reading of memory
- * up to twice as large as that cache again and again. Where they share the unit, or the cache,
- * the first takes longer. A benchmark includes it once.
+ * timed with the other CPU asleep and with it busy. Multiplications, of which a core
+ * has one unit, beside the same: where they share the unit, they take longer. And a walk,
+ * each step waiting for the one before, through twice as much memory as the core's own
+ * cache holds, 20 ms after it was last there, in which the other CPU reads more than a
+ * last cache holds: where they share that, the walk has to go to memory. How long that
+ * takes is measured too: where the walk takes as long when nobody reads, no cache was
+ * left for it, and nothing is known. A benchmark includes it once.
  */
 #ifndef SR_RING_CACHES_H
 #define SR_RING_CACHES_H
@@ -17,12 +19,13 @@
 #include "sr_bench.h"
 
 #define WORK_STEPS 1000u
-#define WALK_STEPS 4096u          /* of a batch, and walks go on where the last one ended */
-#define WALK_LINE_BYTES 64u       /* a step each: another line in another order */
-#define WALK_BYTES_MAX (16u << 20)
-#define WALK_BYTES_MIN (1u << 20)
-#define STREAM_BYTES_MAX (128u << 20)
-#define CACHE_BYTES_DEFAULT (32l << 20) /* of a last cache that nobody tells us of */
+#define WALK_STEPS 4096u
+#define WALK_LINE_BYTES 64u /* a step each: another line in another order */
+#define WALK_APART_NS (20u * SR_NS_PER_MS)
+#define MEMORY_BYTES ((size_t)64 << 20) /* of walks that no cache is to hold, and of reading */
+#define CORE_CACHE_BYTES (1l << 20)     /* of a core's own cache that nobody tells us of */
+#define CORE_CACHE_BYTES_MAX (4l << 20)
+#define HUGE_BYTES ((size_t)2 << 20)
 
 /* Multiplications in four chains: they keep the one multiplier of a core busy. */
 static void work(uint32_t count)
@@ -40,67 +43,82 @@ static void work(uint32_t count)
 	sink = a + b + c + d;
 }
 
+enum { WALK_CACHE, WALK_MEMORY, WALKS };
+
 static struct walk {
 	uint32_t *next; /* a word a line: the line that follows; one cycle through all */
 	uint32_t lines;
 	uint32_t at;
-	unsigned char *stream; /* the other side's */
-	size_t stream_bytes;
-	long cache_bytes; /* of the last cache, as the C library was told by the CPU */
-} walk;
+} walks[WALKS];
+static unsigned char *stream; /* what the other side reads */
 
+/* In huge pages where it can be, else the TLB is measured. NULL: there is no memory. */
 static void *walk_map(size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+	char *memory = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	(void)madvise(memory, bytes, MADV_HUGEPAGE); /* else the TLB is measured */
+	memory += HUGE_BYTES - (uintptr_t)memory % HUGE_BYTES;
+	(void)madvise(memory, bytes, MADV_HUGEPAGE);
 	memset(memory, 1, bytes);
 	return memory;
 }
 
-/* Sattolo's shuffle: one cycle, so that a walk comes by every line. @small: for a test. */
-static int walk_make(bool small)
+/* Sattolo's shuffle: one cycle, so that a walk comes by every line. 0, or -ENOMEM. */
+static int walk_make(struct walk *w, size_t bytes)
 {
-	long told = sysconf(_SC_LEVEL3_CACHE_SIZE);
+	const uint32_t words = WALK_LINE_BYTES / sizeof *w->next;
 	uint64_t x = 88172645463325252u;
-	size_t bytes;
 
-	walk.cache_bytes = told > 0 ? told : CACHE_BYTES_DEFAULT;
-	bytes = (size_t)walk.cache_bytes / 2;
-	bytes = small ? WALK_BYTES_MIN / 16 : bytes > WALK_BYTES_MAX ? WALK_BYTES_MAX :
-		bytes < WALK_BYTES_MIN ? WALK_BYTES_MIN : bytes;
-	walk.lines = (uint32_t)(bytes / WALK_LINE_BYTES);
-	walk.stream_bytes = small ? 4 * bytes : (size_t)walk.cache_bytes * 2;
-	if (walk.stream_bytes > STREAM_BYTES_MAX)
-		walk.stream_bytes = STREAM_BYTES_MAX;
-	walk.next = walk_map(bytes);
-	if (!walk.next)
+	w->lines = (uint32_t)(bytes / WALK_LINE_BYTES);
+	w->next = walk_map(bytes);
+	if (!w->next)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < walk.lines; i++)
-		walk.next[i * (WALK_LINE_BYTES / 4)] = i;
-	for (uint32_t i = walk.lines - 1; i > 0; i--) {
+	for (uint32_t i = 0; i < w->lines; i++)
+		w->next[i * words] = i;
+	for (uint32_t i = w->lines - 1; i > 0; i--) {
 		uint32_t k, swap;
 
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		k = (uint32_t)(x % i);
-		swap = walk.next[i * (WALK_LINE_BYTES / 4)];
-		walk.next[i * (WALK_LINE_BYTES / 4)] = walk.next[k * (WALK_LINE_BYTES / 4)];
-		walk.next[k * (WALK_LINE_BYTES / 4)] = swap;
+		swap = w->next[i * words];
+		w->next[i * words] = w->next[k * words];
+		w->next[k * words] = swap;
 	}
 	return 0;
 }
 
-/* @count times WALK_STEPS lines. */
-static void walk_on(uint32_t count)
+/* @small: for a test. */
+static int walks_make(bool small)
 {
-	uint32_t at = walk.at;
+	long told = sysconf(_SC_LEVEL2_CACHE_SIZE);
+	int ret;
+
+	if (told <= 0)
+		told = CORE_CACHE_BYTES;
+	if (told > CORE_CACHE_BYTES_MAX)
+		told = CORE_CACHE_BYTES_MAX;
+	ret = walk_make(&walks[WALK_CACHE], small ? WALK_STEPS * WALK_LINE_BYTES : 2 * (size_t)told);
+	return ret ? ret : walk_make(&walks[WALK_MEMORY], small ? HUGE_BYTES : MEMORY_BYTES);
+}
+
+/* @count times WALK_STEPS lines. */
+static void walk_on(struct walk *w, uint32_t count)
+{
+	uint32_t at = w->at;
 
 	for (uint64_t i = (uint64_t)count * WALK_STEPS; i; i--)
-		at = walk.next[at * (WALK_LINE_BYTES / 4)];
-	walk.at = at;
+		at = w->next[at * (WALK_LINE_BYTES / sizeof *w->next)];
+	w->at = at;
+}
+
+/* Before a walk is timed: once through all of it, and long enough for the other to read. */
+static void walk_prepare(struct walk *w)
+{
+	walk_on(w, w->lines / WALK_STEPS);
+	sr_bench_spin(WALK_APART_NS);
 }
 
 /* The other side: all of its memory, a line after the other, until it is told to stop. */
@@ -109,9 +127,9 @@ static void stream_until(const uint64_t *stop)
 	uint64_t sum = 0;
 
 	while (!sr_load_acquire(stop))
-		for (size_t i = 0; i < walk.stream_bytes && !sr_load_relaxed(stop); i += 4096)
+		for (size_t i = 0; i < MEMORY_BYTES && !sr_load_relaxed(stop); i += 4096)
 			for (size_t k = 0; k < 4096; k += WALK_LINE_BYTES)
-				sum += walk.stream[i + k];
+				sum += stream[i + k];
 	__asm__ volatile("" : : "r"(sum)); /* somebody needs it */
 }
 

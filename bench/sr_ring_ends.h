@@ -59,7 +59,8 @@ enum {
 };
 
 /* A slot is whole lines of 128 bytes. */
-#define GEOMETRY(out, back)                                                                        	{ .submission = { 1, SR_DEPTH_DEFAULT, out }, .completion = { 1, SR_DEPTH_DEFAULT, back } }
+#define GEOMETRY(out, back)                                                                \
+	{ .submission = { 1, SR_DEPTH_DEFAULT, out }, .completion = { 1, SR_DEPTH_DEFAULT, back } }
 
 static struct shared *shared;
 static struct ring rings[RINGS] = {

@@ -38,7 +38,7 @@ enum {
 	ROW_URING_SQPOLL, ROW_VSOCK, ROW_VSOCK_BLOCK,
 	ROW_RATE, ROW_WORK, ROW_WORK_BOTH, ROW_PEER_CK, ROW_PEER_BOOST, ROW_PEER_DPDK,
 	ROW_MORE, /* what only --all has: one way, the other sizes, a shared cache */
-	ROW_LINES_FLOW = ROW_MORE, ROW_WALK, ROW_WALK_BOTH, ROW_LIST,
+	ROW_LINES_FLOW = ROW_MORE, ROW_WALK, ROW_WALK_BOTH, ROW_WALK_MEMORY, ROW_LIST,
 };
 
 #define WIRE_ROWS(size, bytes)                                                                     \
@@ -151,10 +151,12 @@ static const struct row table[] = {
 			    PEER_OF(PEER_DPDK, PEER_256), 0, 160 },
 	[ROW_LINES_FLOW] = { "line_flow", "raw cache lines, a number in each, one way",
 			     KIND_LINES_FLOW, 0, 0, 3 },
-	[ROW_WALK] = { "walk", "4096 steps through half a cache, the other CPU asleep", KIND_WALK,
-		       0, 0, 2 },
+	[ROW_WALK] = { "walk", "4096 steps, two core caches wide, other CPU asleep",
+		       KIND_WALK, WALK_CACHE, 0, 2 },
 	[ROW_WALK_BOTH] = { "walk_both", "the same, the other CPU reading memory", KIND_WALK_BOTH,
-			    0, 0, 2 },
+			    WALK_CACHE, 0, 2 },
+	[ROW_WALK_MEMORY] = { "walk_memory", "4096 steps, 64 MiB wide, the other CPU asleep",
+			      KIND_WALK, WALK_MEMORY, 0, 2 },
 	[ROW_LIST] = { "ring_64", "ring, slots of 128 out and 128 back (64 bytes)", KIND_RING,
 		       RING_SMALL, 0, 160 },
 	{ "ring_1024", "ring, slots of 1024 out and 1024 back", KIND_RING, RING_LARGE, 0, 160 },
@@ -287,7 +289,7 @@ static void ask(const struct row *row, uint32_t count)
 		break;
 	case KIND_WALK:
 	case KIND_WALK_BOTH:
-		walk_on(count);
+		walk_on(&walks[row->of], count);
 		hold(shared->delay_ns * count);
 		break;
 	default:

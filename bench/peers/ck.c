@@ -4,7 +4,8 @@
 
 #include "peer.h"
 
-#define SIZE 512u /* a power of two, of which a ck_ring holds one less: 255 would be fewer than ours */
+/* A power of two, of which a ck_ring holds one less: 255 would be fewer than ours. */
+#define SIZE 512u
 
 #define OF_SIZE(n)                                                                                 \
 	struct element_##n {                                                                       \
