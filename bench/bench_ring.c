@@ -78,7 +78,7 @@ static int measure(struct sr_bench *b, uint32_t at)
 		uint64_t start_ns;
 		double took_ns;
 
-		if (is_walk(&table[at]) && !b->selftest)
+		if (is_walk(&table[at]) && table[at].of == WALK_CACHE && !b->selftest)
 			walk_prepare(&walks[WALK_CACHE]);
 		start_ns = sr_now_ns();
 		ask(&table[at], batch);
