@@ -101,6 +101,7 @@ engine reopening
 await 60 there "the first order is signed" "$dir/reopening.log"
 replay death "$bin/emulated/sigring-replay" --count 1000000 &
 dying=$!
+await 60 signer_sessions 2
 sleep 3
 echo "# now the enclave is to die"
 wait $dying

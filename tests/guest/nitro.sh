@@ -110,6 +110,7 @@ begin=$SECONDS
 again=$work/a/longer/path
 mkdir -p "$again" && cp -r Makefile ring signer enclave_shim host_agent "$again/" &&
 	CCACHE_DISABLE=1 make -s -j "$(nproc)" -C "$again" "$build"/static/sigring-{init,enclave} >"$work/again.log" 2>&1 &&
+	ln -s "$PWD/$build/sigringctl" "$again/$build/" &&
 	image again 2 "$work/config" "$again/$build/static" &&
 	cmp "$eif" "$work/image-again/sigring.eif" >>"$work/again.log" 2>&1
 judge "compiled again from a copy of the sources it is the same, byte for byte" $? "$work/again.log"
