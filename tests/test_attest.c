@@ -224,9 +224,16 @@ static void check_changes(const char *name, uint64_t at_ms, size_t first, size_t
 	assert_code(judge(&b, &root, at_ms, &cache), SR_ATTEST_OK);
 }
 
+/* The time goes into P-384, which is not sanitized: there each byte is the plain build's. */
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 5u
+#else
+#define STRIDE 1u
+#endif
+
 Test(nitro, no_byte_of_a_document_can_be_changed)
 {
-	check_changes("marlin_aws.cbor", 1734075478960, 0, 1);
+	check_changes("marlin_aws.cbor", 1734075478960, 0, STRIDE);
 }
 
 Test(nitro, nor_any_that_was_tried_of_the_others)
