@@ -30,11 +30,13 @@ say() { # say 0|1 text
 	fi
 }
 
-# explore NAME MODE BOUNDS...: mode is "safety" or "cycles". Leaves NAME/result.
+# explore NAME MODE LEVEL BOUNDS...: mode is "safety" or "cycles"; LEVEL is what pays, of
+# gcc's time and the checker's. Leaves NAME/result.
 explore() {
 	name=$1
 	mode=$2
-	shift 2
+	level=$3
+	shift 3
 	defs=
 	for bound; do
 		defs="$defs -D$bound"
@@ -51,7 +53,7 @@ explore() {
 		fi
 		# shellcheck disable=SC2086 # lists of options
 		spin -a $defs "$here/ring.pml" >spin.log 2>&1 &&
-			gcc -O2 -w $flags -DCOLLAPSE -DMEMLIM=4000 -o pan pan.c &&
+			gcc $level -w $flags -DCOLLAPSE -DMEMLIM=4000 -o pan pan.c &&
 			./pan -m100000 -n $args
 	) >"$out/$name/result" 2>&1
 }
@@ -67,10 +69,10 @@ entire() { # the whole state space, and nothing found in it
 }
 
 good() { # good NAME MODE BOUNDS...
-	explore "$@"
 	name=$1
 	mode=$2
 	shift 2
+	explore "$name" "$mode" -O2 "$@"
 	if entire "$name"; then
 		say 0 "$mode, all $(count "$name" 'states, stored') states: $*"
 	else
@@ -84,7 +86,7 @@ mutant() { # mutant NAME WHAT PATTERN BOUNDS...: the error must be the expected 
 	what=$2
 	pattern=$3
 	shift 3
-	explore "$name" safety "$name" "$@"
+	explore "$name" safety -O1 "$name" "$@"
 	error=$(grep -E '^pan:1: ' "$out/$name/result" | head -n 1)
 	if echo "$error" | grep -q -F -- "$pattern"; then
 		say 0 "$name: $what: found"
