@@ -253,8 +253,8 @@ RUN := tests/run.sh -o build/logs -a
 test: packages-test ## everything below that proves something; ends with `N passed, N failed`
 	$(Q)rm -rf build/logs && mkdir -p build/logs
 	$(Q)$(MAKE) $(J) --no-print-directory all unit-programs mp-programs bench-programs
-	$(Q)$(MAKE) $(J) -k -Otarget --no-print-directory headercheck layers disasm model readme image RUN_A="$(RUN)" || bad=1; \
-	for t in check mp test-vsock ct asan fuzz-short tsan selftest aarch64; do \
+	$(Q)$(MAKE) $(J) -k -Otarget --no-print-directory model headercheck layers disasm readme image test-vsock RUN_A="$(RUN)" || bad=1; \
+	for t in check mp ct asan fuzz-short tsan selftest aarch64; do \
 		$(MAKE) --no-print-directory $$t RUN_A="$(RUN)" || bad=1; done; \
 	awk '{p+=$$1; f+=$$2; s+=$$3} END {printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f>0}' build/logs/total
 
