@@ -271,8 +271,11 @@ bench-programs: $(BENCH) $(B)/bench/exp01
 
 check: unit-programs ## unit tests
 	$(Q)$(call run_both,$(UNIT),unit/,,$(TAP))
+# They look at how much time something takes; mp_host gives the machine huge pages, and takes them back.
+ALONE := $(addprefix $(B)/tests/,mp_host mp_inside mp_load mp_sleep mp_tune)
 mp: all mp-programs ## tests with several processes and real signals
-	$(Q)$(call run_each,$(filter-out %/mp_vsock,$(MP)) $(STRESS),,,)
+	$(Q)$(call run_both,$(filter-out %/mp_vsock $(ALONE),$(MP)),,,)
+	$(Q)$(call run_each,$(ALONE) $(STRESS),,,)
 test-vsock: all mp-programs ## the same over real AF_VSOCK, in a guest of its own (QEMU, no KVM needed)
 	$(Q)$(RUN_A) "vsock=NO_INSTALL=$(NO_INSTALL) tests/guest/vsock.sh $(B)"
 test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro-enclave machine: attested, provisioned, restarted, upgraded (LONG=1: a million orders; not in `make test`)
