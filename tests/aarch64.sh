@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Cross-builds everything for aarch64 and runs the unit tests under qemu-user.
+# Compiles everything for aarch64 and runs the unit tests under qemu-user.
 #
 # The libraries of the target go into a root directory of their own, filled by
 # apt with package lists of its own: the host's package database is left alone
@@ -106,9 +106,12 @@ ensure_sysroot() {
 
 compiler="aarch64-linux-gnu-gcc --sysroot=$sysroot"
 
+# What nobody runs here is compiled and not linked; nobody debugs any of it.
 cross_build() {
-	make -j "$(nproc)" --no-print-directory VARIANT=aarch64 CC="$compiler" \
-		all unit-programs mp-programs bench-programs >"$cross/make.log" 2>&1 &&
+	unlinked=$(ls tests/mp_*.c tests/stress_*.c bench/*.c | sed 's,^,build/aarch64/,; s,c$,o,')
+	# shellcheck disable=SC2086 # a list
+	make -j "$(nproc)" --no-print-directory VARIANT=aarch64 CC="$compiler" CFLAGS=-O2 \
+		all unit-programs $unlinked >"$cross/make.log" 2>&1 &&
 		$compiler -std=c17 -D_GNU_SOURCE -O2 -fPIC -shared -o "$cross/fork_main.so" \
 			tests/fork_main.c >>"$cross/make.log" 2>&1
 }
@@ -130,12 +133,19 @@ judge_programs() { # each is there, is aarch64, and starts
 	done
 }
 
+emulate() { # emulate N: the programs that are named on stdin, N at once
+	xargs -P "$1" -I PROGRAM sh -c '
+		qemu-aarch64 -L "$0" -E LD_PRELOAD="$1/fork_main.so" PROGRAM \
+			>"$1/$(basename PROGRAM).log" 2>&1
+		echo $? >"$1/$(basename PROGRAM).code"' "$sysroot" "$cross"
+}
+
 unit_tests() {
-	find "$build/tests" -name 'test_*' -type f -executable | sort |
-		xargs -P $((($(nproc) + 1) / 2)) -I PROGRAM sh -c '
-			qemu-aarch64 -L "$0" -E LD_PRELOAD="$1/fork_main.so" PROGRAM \
-				>"$1/$(basename PROGRAM).log" 2>&1
-			echo $? >"$1/$(basename PROGRAM).code"' "$sysroot" "$cross"
+	find "$build/tests" -name 'test_*' -type f -executable | sort >"$cross/programs"
+	# Threads that spin for each other need a CPU each, and emulated ones all the more.
+	threads=$(grep -l pthread_create tests/test_*.c | sed 's,.*/,,; s,\.c$,,')
+	grep -vwF "$threads" "$cross/programs" | emulate "$(nproc)"
+	grep -wF "$threads" "$cross/programs" | emulate 1
 	for log in "$cross"/test_*.log; do
 		program=$(basename "$log" .log)
 		echo "# $program"
@@ -160,7 +170,7 @@ ensure_tools
 ensure_sysroot
 rm -f "$cross"/test_*.log "$cross"/test_*.code
 if cross_build; then
-	echo "ok - everything cross-builds"
+	echo "ok - everything compiles for aarch64, and links where it runs here"
 else
 	echo "not ok - cross-build"
 	tail -n 20 "$cross/make.log" | sed 's/^/# /'
