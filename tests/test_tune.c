@@ -1286,7 +1286,7 @@ Test(tune, jitter_of_one_cpu_adds_up)
 		sum += json_integer_value(json_object_get(bin, "count"));
 	cr_assert_eq(sum, json_integer_value(json_object_get(cpu, "readings")));
 	cr_assert_gt(sum, 10000);
-	cr_assert_geq(json_integer_value(json_object_get(cpu, "duration_ns")), SR_NS_PER_S);
+	cr_assert_geq(json_integer_value(json_object_get(cpu, "duration_ns")), (json_int_t)SR_NS_PER_S);
 	cr_assert_leq(json_integer_value(json_object_get(cpu, "least_ns")),
 		      json_integer_value(json_object_get(cpu, "worst_ns")));
 	json_decref(all);
