@@ -38,8 +38,8 @@
 #include "sr_verify.h"
 
 #define OPERATIONS 16u /* of a batch */
-#define ROUNDS 1000u   /* of some 25 ms: what disturbs one costs no more */
-#define BATCHES 10u    /* of a round; that many orders through the ring too */
+#define ROUNDS 300u    /* of some 80 ms: what disturbs one costs no more */
+#define BATCHES 32u    /* of a round; that many orders through the ring too */
 #define BATCHES_TEST 8u
 #define BATCHES_SPACED 2u   /* of a millisecond each */
 #define LEAD_MS 500u        /* of a nonce over the clock, at most */
@@ -103,7 +103,8 @@ static struct {
 	struct proof *proofs;
 	uint32_t proof_count;
 	uint32_t proof_room;
-	uint64_t nonce;
+	uint64_t nonce; /* of the last order that was sent */
+	uint64_t count; /* of operations that want another number each */
 	char keys[SAMPLES][32];
 	char texts[SAMPLES][64];
 } run;
@@ -171,7 +172,7 @@ static int bare(void)
 	secp256k1_ecdsa_signature signature;
 	unsigned char hash[32] = { 3 };
 
-	sr_put64(hash, ++run.nonce);
+	sr_put64(hash, ++run.count);
 	return secp256k1_ecdsa_sign(run.curve, &signature, hash, run.seckey, NULL, NULL) ? 0 : -EIO;
 }
 
@@ -199,7 +200,7 @@ static int piece(uint32_t at)
 	case ROW_DIGEST_40:
 		return digest(&run.made[at - ROW_DIGEST_1]);
 	case ROW_PATCH:
-		return patch(++run.nonce);
+		return patch(++run.count);
 	case ROW_TEMPLATE_RENDER:
 		ret = sr_template_render(run.text, sizeof run.text, &run.template, run.body,
 					 &some_signature);
