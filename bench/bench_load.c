@@ -279,8 +279,8 @@ static void print_capacity(const struct sr_load_ramp *ramp)
 	else
 		(void)printf("capacity: less than %u orders a second, 99 %% of them signed within %u "
 			     "us\n", ramp->beyond, set.target_us);
-	(void)printf("%u samples, %u of them disturbed%s\n", ramp->samples, ramp->disturbed,
-		     set.keep_disturbed ? " AND USED" : " and taken again");
+	(void)printf("%u samples, %u of them disturbed, %u taken again\n", ramp->samples,
+		     ramp->disturbed, ramp->again);
 }
 
 static int run_ramp(struct sr_reason *why)

@@ -285,7 +285,7 @@ bool sr_load_search_enter(struct sr_load_search *s, bool holds);
 struct sr_load_ramp {
 	uint32_t capacity; /* orders a second; 0: less than @beyond */
 	uint32_t beyond;
-	uint32_t samples, disturbed;
+	uint32_t samples, disturbed, again; /* taken again: of the disturbed ones */
 	uint64_t faults;
 	struct sr_load_result last; /* at the capacity, or the last of all where there is none */
 };

@@ -47,6 +47,15 @@ static bool step_holds(const struct sr_load_result *r)
 	return r->sum.due && r->sum.in_time * 100 >= r->sum.due * 99;
 }
 
+/*
+ * What disturbs makes a sample worse, never better: one that holds all the same counts. So
+ * does one of whose orders half were late: interruptions of milliseconds do not do that.
+ */
+static bool step_again(const struct sr_load_result *r)
+{
+	return r->disturbed && !step_holds(r) && r->sum.in_time * 2 >= r->sum.due;
+}
+
 static void print_head(const struct sr_load_settings *set)
 {
 	if (!set->json)
@@ -55,7 +64,7 @@ static void print_head(const struct sr_load_settings *set)
 }
 
 static void print_sample(const struct sr_load_settings *set, const struct sr_load_result *r,
-			 bool used)
+			 const char *fate)
 {
 	char text[3][SR_RANK_TEXT];
 
@@ -71,7 +80,7 @@ static void print_sample(const struct sr_load_settings *set, const struct sr_loa
 		     step_holds(r) ? "holds" : "does not hold");
 	if (r->disturbed)
 		(void)printf("; disturbed%s: steal %.0f ms, %llu involuntary switches",
-			     used ? " AND USED" : ", again", (double)r->steal_ns / 1e6,
+			     fate, (double)r->steal_ns / 1e6,
 			     (unsigned long long)r->involuntary);
 	(void)printf("\n");
 	(void)fflush(stdout);
@@ -91,6 +100,7 @@ int sr_load_ramp(struct sr_load_ramp *ramp, const struct sr_load_settings *set,
 	while (!done && !ramp->faults) {
 		static struct sr_load_result r;
 		uint32_t good = search.good;
+		bool again;
 		int ret;
 
 		step.rate = search.rate;
@@ -100,8 +110,10 @@ int sr_load_ramp(struct sr_load_ramp *ramp, const struct sr_load_settings *set,
 		ramp->faults += sr_load_faults(&r.sum);
 		ramp->samples++;
 		ramp->disturbed += r.disturbed;
-		print_sample(set, &r, set->keep_disturbed);
-		if (r.disturbed && !set->keep_disturbed) {
+		again = step_again(&r) && !set->keep_disturbed;
+		ramp->again += again;
+		print_sample(set, &r, again ? ", again" : step_again(&r) ? " AND USED" : "");
+		if (again) {
 			if (++disturbed == SR_LOAD_TRIES)
 				return sr_reason_set(why, -EBUSY, "%u samples in a row were disturbed "
 						     "(the last by %.0f ms of steal or %llu "

@@ -179,12 +179,13 @@ static bool lane_has_more(const struct sr_load_lane *lane)
 	return me.plan->start_ns + lane->schedule.due_ns < me.plan->end_ns;
 }
 
-static bool lane_step(struct sr_load_lane *lane, uint64_t now_ns, struct sr_load_row *row)
+static bool lane_step(struct sr_load_lane *lane, uint64_t now_ns, bool sends,
+		      struct sr_load_row *row)
 {
 	bool moved = lane_poll(lane, row);
 
 	/* At most what fits, so that other sessions get their turn. */
-	for (uint64_t i = 0; i <= lane->mask; i++) {
+	for (uint64_t i = 0; sends && i <= lane->mask; i++) {
 		if (!lane_has_more(lane) || me.plan->start_ns + lane->schedule.due_ns > now_ns ||
 		    !lane_send(lane, row))
 			break;
@@ -272,16 +273,18 @@ static void phase_run(uint32_t phase)
 	phase_start(me.seat->replaces && phase == me.seat->first_phase);
 	while (more && now_ns < me.plan->end_ns + me.plan->drain_ns) {
 		struct sr_load_row *row;
-		bool moved = false;
+		bool moved = false, sends;
 
 		now_ns = sr_now_ns();
+		/* Half of the drain is for what could not be sent, half for what was. */
+		sends = now_ns < me.plan->end_ns + me.plan->drain_ns / 2;
 		row = row_at(now_ns);
 		more = false;
 		for (uint32_t i = 0; i < me.lane_count; i++) {
 			struct sr_load_lane *lane = &me.lanes[i];
 
-			moved |= lane_step(lane, now_ns, row);
-			more |= lane_has_more(lane) || lane->sent != lane->answered;
+			moved |= lane_step(lane, now_ns, sends, row);
+			more |= (sends && lane_has_more(lane)) || lane->sent != lane->answered;
 		}
 		if (!moved)
 			idle(now_ns);
