@@ -44,12 +44,14 @@ static bool peer_cid(int fd, uint32_t *cid)
 }
 
 /* The CIDs of the hypervisor, of the loopback and of a host, and the one that this machine
- * has itself (3 is that of a Nitro parent): no enclave has one of them, but any process of
- * this machine would come with one. */
+ * has itself (3 is that of a Nitro parent; the loopback's, where it has no other): no enclave
+ * has one of them, but any process of this machine would come with one. Who listens at the
+ * loopback waits for just that. */
 static bool is_no_enclave(const struct sr_heartbeat *h, uint32_t cid)
 {
-	return cid == h->own_cid ||
-	       (cid <= VMADDR_CID_HOST && !(h->loopback && cid == VMADDR_CID_LOCAL));
+	if (h->loopback && cid == VMADDR_CID_LOCAL)
+		return false;
+	return cid == h->own_cid || cid <= VMADDR_CID_HOST;
 }
 
 /* By a device that connects to nobody. */
