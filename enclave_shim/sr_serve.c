@@ -24,6 +24,9 @@ struct stream {
 	struct sr_port *port;
 };
 
+#define NOTES_MAX 128u                     /* lines at once about who comes and goes */
+#define NOTE_NS (SR_NS_PER_S / 4u)         /* and one more in this time */
+
 struct sr_serve {
 	struct sr_serve_config config;
 	struct sr_signer *signer;
@@ -32,6 +35,8 @@ struct sr_serve {
 	uint32_t stopping;
 	uint64_t turns;
 	uint32_t idle_turns;
+	uint64_t note_ns; /* when the last line of all that were logged fell due */
+	uint64_t not_noted;
 	size_t send_bytes_max;
 	struct stream streams[SR_SERVE_STREAMS_MAX];
 	unsigned char in[IN_BYTES];
@@ -49,6 +54,30 @@ static void note(struct sr_serve *s, const char *text)
 {
 	if (s->config.log)
 		s->config.log(s->config.log_arg, text);
+}
+
+/* Of streams: strangers can make as many as they like, and a console that is slow to take
+ * lines holds up whoever writes them. */
+static void note_stream(struct sr_serve *s, const char *text)
+{
+	uint64_t now_ns = sr_now_ns();
+	char line[160];
+
+	if (s->note_ns + NOTES_MAX * NOTE_NS < now_ns)
+		s->note_ns = now_ns - NOTES_MAX * NOTE_NS;
+	if (s->note_ns + NOTE_NS > now_ns) {
+		s->not_noted++;
+		return;
+	}
+	s->note_ns += NOTE_NS;
+	if (!s->not_noted) {
+		note(s, text);
+		return;
+	}
+	(void)snprintf(line, sizeof line, "%s (and %llu lines before that were not logged)", text,
+		       (unsigned long long)s->not_noted);
+	s->not_noted = 0;
+	note(s, line);
 }
 
 static void take_place(struct sr_serve *s)
@@ -102,7 +131,7 @@ static void drop_stream(struct sr_serve *s, struct stream *t, const char *why)
 	(void)close(t->fd);
 	t->fd = -1;
 	sr_port_end(t->port);
-	note(s, why);
+	note_stream(s, why);
 }
 
 /* Who is to make room when all places are taken: whoever has been silent for longest of
@@ -151,7 +180,7 @@ static bool accept_stream(struct sr_serve *s)
 	t = make_place(s);
 	if (!t) {
 		(void)close(fd);
-		note(s, "too many connections, all of agents at work: the newest was refused");
+		note_stream(s, "too many connections, all of agents at work: the newest was refused");
 		return true;
 	}
 	t->fd = fd;
@@ -159,7 +188,7 @@ static bool accept_stream(struct sr_serve *s)
 	t->seen = t->heard;
 	t->seen_ns = sr_now_ns();
 	sr_port_begin(t->port);
-	note(s, "an agent connected");
+	note_stream(s, "an agent connected");
 	return true;
 }
 
