@@ -210,18 +210,19 @@ static bool talking(const struct sr_porter_talk *t)
  * as the answer before has left, for nothing may come that would remind us. */
 static void go_on(struct sr_porter *p, struct sr_porter_talk *t, uint64_t now_ns)
 {
-	size_t before;
+	size_t heard, said;
 
 	do {
-		before = t->in_bytes;
+		heard = t->in_bytes;
+		said = t->out_sent;
 		if (!transmit(p, t)) {
 			hang_up(p, t, now_ns);
 			return;
 		}
 		if (talking(t))
 			listen_to(p, t, now_ns);
-	} while (t->in_bytes < before);
-	if (!transmit(p, t) || (t->state == SR_PORTER_ENDS && t->out_sent == t->out_bytes))
+	} while (t->in_bytes < heard || t->out_sent != said);
+	if (t->state == SR_PORTER_ENDS && t->out_sent == t->out_bytes)
 		hang_up(p, t, now_ns);
 }
 
