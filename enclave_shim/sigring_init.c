@@ -6,7 +6,7 @@
  * from the security module, tells the parent that the enclave is up, starts the signer
  * without any right, and waits for its end, which is the end of the machine: keys and
  * sessions died with the signer, and a second one in the same boot could not lock its
- * register (sr_evidence.h). Whatever fails is said on the console, and ends it as well.
+ * register (sr_boot.h). Whatever fails is said on the console, and ends it as well.
  *
  * One parameter, a word of the kernel's command line, and so part of what is measured:
  *

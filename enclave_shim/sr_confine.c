@@ -163,7 +163,7 @@ int sr_confine(struct sr_reason *why)
 	if (ret < 0)
 		return sr_reason_set(why, -errno,
 				     "cannot give up system calls: %s; the kernel needs "
-				     "CONFIG_SECCOMP_FILTER",
+				     "CONFIG_SECCOMP_FILTER, and to be Linux 4.17 or newer",
 				     strerror(errno));
 	return ret > 0 ? sr_reason_set(why, -EBUSY,
 				       "cannot give up system calls: thread %ld has a filter of its "
