@@ -97,19 +97,15 @@ static void answer_knocks(struct sr_porter *p, uint64_t now_ns)
 static void note_refusal(struct sr_porter *p, const struct sr_porter_talk *t, uint64_t now_ns)
 {
 	struct sr_control message;
+	uint64_t left_out;
 	uint32_t code;
 
 	if (sr_control_whole(&message, t->out, t->out_bytes) ||
-	    sr_control_refused_get(&code, &message))
+	    sr_control_refused_get(&code, &message) ||
+	    !sr_note_limit_take(&p->note_limit, 1, now_ns, &left_out))
 		return;
-	if (p->noted_ns && now_ns - p->noted_ns < SR_NS_PER_S) {
-		p->not_noted++;
-		return;
-	}
 	sr_porter_note(p, "a conversation was refused: %s (and %llu before that were not logged)",
-		       sr_refusal_text(code), (unsigned long long)p->not_noted);
-	p->noted_ns = now_ns;
-	p->not_noted = 0;
+		       sr_refusal_text(code), (unsigned long long)left_out);
 }
 
 /* Handed over before the client hears of it: it is there when the first record comes. */

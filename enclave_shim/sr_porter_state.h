@@ -8,6 +8,7 @@
 #ifndef SR_PORTER_STATE_H
 #define SR_PORTER_STATE_H
 
+#include "sr_note_limit.h"
 #include "sr_porter.h"
 #include "sr_thread.h"
 #include "sr_vault.h"
@@ -61,10 +62,9 @@ struct sr_porter {
 	uint64_t noted_version;       /* that the log speaks of */
 	uint64_t accept_after_ns;
 	uint64_t console_ns; /* when the log was last told how things are */
-	uint64_t noted_ns;   /* when the log was last told of a refusal */
-	uint64_t not_noted;  /* refusals since */
+	struct sr_note_limit note_limit; /* of refusals */
 	bool reload;         /* the manifest's file, as soon as the vault is free */
-	bool open; /* takes in who connects */
+	bool open;           /* takes in who connects */
 	bool stopping;
 	int listen_fd;
 	int knock_fds[2]; /* a pipe: to read, to write */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sr_clock.h"
+#include "sr_note_limit.h"
 #include "sr_serve.h"
 
 #define IN_BYTES (64u * 1024u)
@@ -15,6 +16,7 @@
 #define QUIET_TURNS 4096u /* of a stranger's silence, until he is listened to rarely */
 #define QUIET_EVERY 32u   /* turns then */
 #define SILENT_NS (2 * SR_NS_PER_S) /* an agent speaks twice a second */
+#define NOTES_AT_ONCE 128u /* about who comes and goes */
 
 struct stream {
 	int fd; /* -1 when free */
@@ -24,9 +26,6 @@ struct stream {
 	struct sr_port *port;
 };
 
-#define NOTES_MAX 128u                     /* lines at once about who comes and goes */
-#define NOTE_NS (SR_NS_PER_S / 4u)         /* and one more in this time */
-
 struct sr_serve {
 	struct sr_serve_config config;
 	struct sr_signer *signer;
@@ -35,8 +34,7 @@ struct sr_serve {
 	uint32_t stopping;
 	uint64_t turns;
 	uint32_t idle_turns;
-	uint64_t note_ns; /* when the last line of all that were logged fell due */
-	uint64_t not_noted;
+	struct sr_note_limit note_limit; /* of who comes and goes */
 	size_t send_bytes_max;
 	struct stream streams[SR_SERVE_STREAMS_MAX];
 	unsigned char in[IN_BYTES];
@@ -60,24 +58,15 @@ static void note(struct sr_serve *s, const char *text)
  * lines holds up whoever writes them. */
 static void note_stream(struct sr_serve *s, const char *text)
 {
-	uint64_t now_ns = sr_now_ns();
+	uint64_t left_out;
 	char line[160];
 
-	if (s->note_ns + NOTES_MAX * NOTE_NS < now_ns)
-		s->note_ns = now_ns - NOTES_MAX * NOTE_NS;
-	if (s->note_ns + NOTE_NS > now_ns) {
-		s->not_noted++;
+	if (!sr_note_limit_take(&s->note_limit, NOTES_AT_ONCE, sr_now_ns(), &left_out))
 		return;
-	}
-	s->note_ns += NOTE_NS;
-	if (!s->not_noted) {
-		note(s, text);
-		return;
-	}
-	(void)snprintf(line, sizeof line, "%s (and %llu lines before that were not logged)", text,
-		       (unsigned long long)s->not_noted);
-	s->not_noted = 0;
-	note(s, line);
+	if (left_out)
+		(void)snprintf(line, sizeof line, "%s (and %llu lines before that were not logged)",
+			       text, (unsigned long long)left_out);
+	note(s, left_out ? line : text);
 }
 
 static void take_place(struct sr_serve *s)

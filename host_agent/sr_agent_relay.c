@@ -57,8 +57,8 @@ struct sr_agent_relay {
 	struct talk *talks;
 	struct sr_agent_users users;
 	struct sr_agent_relay_counters counters;
-	struct sr_agent_note_limit note_user;
-	struct sr_agent_note_limit note_signer;
+	struct sr_note_limit note_user;
+	struct sr_note_limit note_signer;
 };
 
 static void add(uint64_t *counter, uint64_t by)

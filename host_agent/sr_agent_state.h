@@ -179,8 +179,8 @@ struct sr_agent {
 	uint32_t session_count; /* over all clients, as asked for */
 	struct sr_agent_relay *relay;             /* attach thread's */
 	struct sr_agent_trace *trace;             /* NULL: nobody has asked for it */
-	struct sr_agent_note_limit note_stranger; /* users who are not admitted */
-	struct sr_agent_note_limit note_refused;
+	struct sr_note_limit note_stranger; /* users who are not admitted */
+	struct sr_note_limit note_refused;
 	struct sr_mailbox to_loop;
 	struct sr_mailbox to_attach;
 	SR_ALIGNED(SR_LINE_BYTES) struct sr_agent_counters counters;

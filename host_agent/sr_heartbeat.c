@@ -25,8 +25,8 @@ struct sr_heartbeat {
 	pthread_t thread;
 	bool running;
 	const struct sr_agent_config *config; /* its log */
-	struct sr_agent_note_limit note_started;
-	struct sr_agent_note_limit note_refused;
+	struct sr_note_limit note_started;
+	struct sr_note_limit note_refused;
 };
 
 /* False: it has none, for it came over a Unix socket. */

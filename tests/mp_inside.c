@@ -19,6 +19,7 @@
 
 #define FDS 256u
 #define STRANGERS 40u
+#define CROWD 200u
 #define TURNS 16384u
 #define WRITE_BYTES 512u
 
@@ -197,6 +198,33 @@ static void agent_with_a_trader_keeps_its_place(void)
 	end(client);
 }
 
+/* Each is a line when it comes and a line when it is cut off for the next. */
+static void strangers_cannot_fill_the_log(void)
+{
+	struct sr_client *client;
+	struct sr_session *session;
+	struct pollfd crowd[CROWD];
+	size_t lines;
+
+	begin(&client, &session);
+	for (unsigned int i = 0; i < CROWD; i++) {
+		crowd[i] = (struct pollfd){ .fd = stranger(), .events = POLLIN };
+		/* Whoever came so many before makes room for this one. */
+		if (i >= SR_SERVE_STREAMS_MAX)
+			MP_EQ(poll(&crowd[i - SR_SERVE_STREAMS_MAX], 1, 20000), 1,
+			      "a stranger who is cut off");
+	}
+	lines = mp_count_lines(rig.signer_log, "an agent connected") +
+		mp_count_lines(rig.signer_log, "silent for longest");
+	MP_CHECK(lines > CROWD / 4 && lines < CROWD, "%zu lines of %u strangers", lines, CROWD);
+	mp_sleep_us(1100000); /* one a second */
+	(void)stranger();
+	while (mp_count_lines(rig.signer_log, "before that were not logged") == 0)
+		mp_sleep_us(1000);
+	mp_order(&rig, client, session, 1);
+	end(client);
+}
+
 /* One that the signer hangs up on. */
 static void send_long_message(void)
 {
@@ -251,6 +279,7 @@ static void no_write_is_longer_than_it_may_be(void)
 static const struct mp_test tests[] = {
 	TEST(silent_strangers_are_listened_to_rarely),
 	TEST(agent_with_a_trader_keeps_its_place),
+	TEST(strangers_cannot_fill_the_log),
 	TEST(no_write_is_longer_than_it_may_be),
 };
 

@@ -20,7 +20,7 @@ static struct sr_agent_config config = { .log = take };
 
 Test(agent_note, so_many_lines_at_once_and_then_the_number_of_those_left_out)
 {
-	struct sr_agent_note_limit limit = { 0, 0 };
+	struct sr_note_limit limit = { 0, 0 };
 
 	for (int i = 0; i < 50; i++)
 		sr_agent_note_limited(&config, &limit, "line %d", i);
@@ -37,8 +37,8 @@ Test(agent_note, so_many_lines_at_once_and_then_the_number_of_those_left_out)
 
 Test(agent_note, limits_are_apart_and_other_lines_have_none)
 {
-	struct sr_agent_note_limit a = { 0, 0 };
-	struct sr_agent_note_limit b = { 0, 0 };
+	struct sr_note_limit a = { 0, 0 };
+	struct sr_note_limit b = { 0, 0 };
 
 	for (int i = 0; i < 100; i++)
 		sr_agent_note_limited(&config, &a, "a");
@@ -53,7 +53,7 @@ Test(agent_note, limits_are_apart_and_other_lines_have_none)
 Test(agent_note, without_a_log_nothing_is_written)
 {
 	struct sr_agent_config silent = { .log = NULL };
-	struct sr_agent_note_limit limit = { 0, 0 };
+	struct sr_note_limit limit = { 0, 0 };
 
 	sr_agent_note(&silent, "nobody hears");
 	sr_agent_note_limited(&silent, &limit, "this");
