@@ -335,6 +335,51 @@ static void garbage_is_hung_up_on(void)
 	mp_rig_stop(&s.rig);
 }
 
+/* The message of this kind that comes next: its bytes, which are not kept. */
+static uint32_t next_message(int fd, unsigned char in[SR_CONTROL_BYTES_MAX], size_t *bytes,
+			     uint32_t kind)
+{
+	struct sr_control message;
+	uint32_t whole;
+	int ret;
+
+	while ((ret = sr_control_cut(&message, in, *bytes)) == -EAGAIN)
+		MP_CHECK(sealed_recv(fd, in, bytes, SR_CONTROL_BYTES_MAX), "no message of kind %u",
+			 kind);
+	MP_EQ(ret, 0, "cutting the signer's message");
+	MP_EQ(message.kind, kind, "its kind");
+	whole = (uint32_t)message.bytes;
+	*bytes -= whole;
+	memmove(in, in + whole, *bytes);
+	return whole;
+}
+
+/* Two questions in one write; the answer to the first leaves in two. */
+static void question_behind_a_long_answer_is_answered(void)
+{
+	unsigned char nonce[SR_CONTROL_NONCE_BYTES] = { 1 }, in[SR_CONTROL_BYTES_MAX];
+	unsigned char out[2 * SR_ATTEST_MESSAGE_BYTES];
+	static const char *const limit[] = { "--signer-write-bytes-max", "2048" };
+	size_t bytes = 0, sent, n = 0;
+	uint32_t document;
+	int fd;
+
+	sealed_new(&s);
+	while (s.rig.signer_args[n])
+		n++;
+	memcpy(s.rig.signer_args + n, limit, sizeof limit);
+	mp_start_signer(&s.rig);
+	fd = sealed_connect(s.control);
+	sent = sr_control_attest_put(out, nonce);
+	sent += sr_control_attest_put(out + sent, nonce);
+	MP_EQ(send(fd, out, sent, MSG_NOSIGNAL), (ssize_t)sent, "send");
+	document = next_message(fd, in, &bytes, SR_CONTROL_DOCUMENT);
+	MP_CHECK(document > 2048 && document <= 4096, "a document of %u bytes", document);
+	(void)next_message(fd, in, &bytes, SR_CONTROL_REFUSED);
+	(void)close(fd);
+	mp_rig_stop(&s.rig);
+}
+
 /* Gone at each point. */
 static void hang_ups_leave_nothing(void)
 {
@@ -491,6 +536,8 @@ static const struct mp_test tests[] = {
 	{ "porter/silent_conversations_keep_none_out", silent_conversations_keep_none_out, 0 },
 	{ "porter/silence_is_hung_up_on", silence_is_hung_up_on, 0 },
 	{ "porter/garbage_is_hung_up_on", garbage_is_hung_up_on, 0 },
+	{ "porter/question_behind_a_long_answer_is_answered",
+	  question_behind_a_long_answer_is_answered, 0 },
 	{ "porter/hang_ups_leave_nothing", hang_ups_leave_nothing, 0 },
 	{ "porter/full_heap_refuses_sessions", full_heap_refuses_sessions, 0 },
 };
