@@ -22,15 +22,14 @@ static unsigned char *read_file(const char *path, size_t *bytes)
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) < 0) {
-		data = NULL; /* errno says why */
-	} else if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
-	} else if (st.st_size > (off_t)SR_EIF_BYTES_MAX) {
-		errno = EFBIG;
-	} else {
+	if (fstat(fd, &st) == 0) {
 		room = (size_t)st.st_size + 1; /* and a look at whether it has grown */
-		data = malloc(room);
+		if (!S_ISREG(st.st_mode))
+			errno = EINVAL;
+		else if (st.st_size > (off_t)SR_EIF_BYTES_MAX)
+			errno = EFBIG;
+		else
+			data = malloc(room);
 	}
 	while (data && have < room && (n = read(fd, data + have, room - have)) > 0)
 		have += (size_t)n;

@@ -6,15 +6,16 @@
 
 int sr_stream_connect(struct sr_stream *s)
 {
-	struct sr_address at = s->address;
 	int ret;
 
 	if (s->up)
 		return 0;
 	if (s->dial.fd < 0) {
+		struct sr_address at = s->address;
+
 		/* Read once: a heartbeat may come in between. */
-		sr_store32_relaxed(&s->cid, sr_address_cid(&s->address));
-		at.cid = at.found ? &s->cid : at.cid;
+		sr_store32_relaxed(&s->cid, sr_address_cid(&at));
+		at.cid = &s->cid;
 		ret = sr_dial_start(&s->dial, &at);
 		if (ret < 0)
 			return ret == -EAGAIN ? -ECONNREFUSED : ret;
