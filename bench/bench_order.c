@@ -38,11 +38,11 @@
 #include "sr_verify.h"
 
 #define OPERATIONS 16u /* of a batch */
-#define ROUNDS 300u    /* of some 80 ms: what disturbs one costs no more */
-#define BATCHES 32u    /* of a round; that many orders through the ring too */
+#define ROUNDS 300u /* of some 80 ms: what disturbs one costs no more */
+#define BATCHES 32u /* of a round; that many orders through the ring too */
 #define BATCHES_TEST 8u
-#define BATCHES_SPACED 2u   /* of a millisecond each */
-#define LEAD_MS 500u        /* of a nonce over the clock, at most */
+#define BATCHES_SPACED 2u /* of a millisecond each */
+#define LEAD_MS 500u /* of a nonce over the clock, at most */
 #define READY_NS (120ull * SR_NS_PER_S) /* a pool has to be filled */
 #define WARM_NS (20ull * SR_NS_PER_S) /* what a start forgets has passed by then */
 #define POOL_SLOTS 131072u
@@ -557,7 +557,7 @@ static struct sr_bench bench = {
 	.tear_down = tear_down,
 };
 
-static const struct sr_option options[] = { SR_BENCH_OPTIONS_ROUNDS(bench, "1000") };
+static const struct sr_option options[] = { SR_BENCH_OPTIONS_ROUNDS(bench, "300") };
 
 static const struct sr_program program = {
 	.name = "bench_order",

@@ -11,7 +11,8 @@
  * measured in this run, between this process and its own descendants.
  *
  * A header of static functions, so that each benchmark is one object, but for what it
- * says of its machine (sr_machine.h). Two CPUs are needed: this process is pinned to the first, its peer to the second.
+ * says of its machine (sr_machine.h). Two CPUs are needed: this process is pinned to the
+ * first, its peer to the second.
  */
 #ifndef SR_BENCH_H
 #define SR_BENCH_H
@@ -606,11 +607,11 @@ static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr
 	(void)printf("%s %s%s%s\n", b->name, SR_VERSION, b->notice ? ": " : "",
 		     b->notice ? b->notice : "");
 	sr_bench_print_machine(m, pinned);
-	(void)printf("%u rounds used, %u disturbed%s (%u by steal, %u by switches); steal of %u CPUs "
-		     "%.0f ms; context switches of %u threads: %llu voluntary, %llu involuntary\n",
+	(void)printf("%u rounds used, %u disturbed%s (%u by steal, %u by switches); steal %.0f ms "
+		     "(CPUs watched: %u); context switches (threads watched: %u): %llu voluntary, %llu involuntary\n",
 		     b->kept, b->thrown, b->keep_disturbed ? " AND USED" : " and thrown away",
-		     b->thrown_steal, b->thrown_switches, sr_bench_watched_cpus(b),
-		     (double)b->steal_ns / 1e6, sr_bench_watched_threads(b),
+		     b->thrown_steal, b->thrown_switches, (double)b->steal_ns / 1e6,
+		     sr_bench_watched_cpus(b), sr_bench_watched_threads(b),
 		     (unsigned long long)b->voluntary, (unsigned long long)b->involuntary);
 	if (b->delay_row >= 0)
 		(void)printf("INJECTED: %llu ns in %s\n", (unsigned long long)b->delay_ns,
@@ -676,11 +677,13 @@ static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr
 	sr_bench_json_text("program", b->name);
 	sr_bench_json_text("notice", b->notice ? b->notice : "");
 	sr_bench_json_machine(m);
-	(void)printf("\"cpus\":[%d,%d],\"watched_cpus\":%u,\"watched_threads\":%u,\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
+	(void)printf("\"cpus\":[%d,%d],\"watched_cpus\":%u,\"watched_threads\":%u,"
+		     "\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
 		     "\"disturbed_by_steal\":%u,\"disturbed_by_switches\":%u,"
 		     "\"disturbed_used\":%s,\"steal_ns\":%llu,\"voluntary\":%llu,"
 		     "\"involuntary\":%llu,\"rows\":{", b->cpus[0], b->cpus[1],
-		     sr_bench_watched_cpus(b), sr_bench_watched_threads(b), m->load, b->kept, b->thrown, b->thrown_steal, b->thrown_switches,
+		     sr_bench_watched_cpus(b), sr_bench_watched_threads(b), m->load, b->kept,
+		     b->thrown, b->thrown_steal, b->thrown_switches,
 		     b->keep_disturbed ? "true" : "false", (unsigned long long)b->steal_ns,
 		     (unsigned long long)b->voluntary,
 		     (unsigned long long)b->involuntary);

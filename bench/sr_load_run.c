@@ -12,7 +12,8 @@
 #define SLACK_NS (30u * SR_NS_PER_S) /* behind the drain, until somebody hangs */
 #define LOOK_NS (5u * SR_NS_PER_MS)
 #define TIMELINE_NS (250u * SR_NS_PER_MS)
-#define SWITCHES_S 40u /* involuntary ones of a loop, a second, that are no disturbance: a kernel has work of its own */
+/* Involuntary switches of a loop, a second, that are no disturbance: a kernel has work of its own. */
+#define SWITCHES_S 40u
 
 struct client {
 	pid_t pid; /* 0: not running */
