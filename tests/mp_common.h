@@ -858,8 +858,10 @@ __attribute__((unused)) static int mp_main(int argc, char **argv, const struct m
 			mp_long = true;
 		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
 			only = argv[++i];
-		else
+		else {
+			(void)fprintf(stderr, "usage: %s [--long] [--only TEST]\n", argv[0]);
 			return 2;
+		}
 	}
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	mp_find_programs();

@@ -19,6 +19,7 @@
 #define SUBMITS_MAX (mp_long ? 1u << 26 : 1u << 20)
 #define STATUSES (SR_LATE + 1u)
 #define VERIFY_EVERY 97u
+#define ORDERS_AFTER 50u /* signed when everything is mended, whatever it was that broke */
 
 enum {
 	KILL_AGENT = 1,
@@ -391,6 +392,7 @@ static inline struct tally run_plan(const struct plan *p)
 	for (uint32_t i = 0; i < plan.clients; i++)
 		start_client(i);
 	break_things();
+	await_orders(ORDERS_AFTER);
 	sr_store32_release(&shared->stop, 1);
 	for (uint32_t i = 0; i < plan.clients; i++)
 		mp_join(clients[i], "a client");
@@ -403,7 +405,6 @@ static inline struct tally run_plan(const struct plan *p)
 	(void)printf("; swallowed %llu, reopened %llu\n", (unsigned long long)sum.swallowed,
 		     (unsigned long long)sum.reopened);
 	MP_EQ(sum.submitted, sum.completed, "completions");
-	MP_CHECK(sum.by_status[SR_OK] > 10, "hardly anything was signed");
 	MP_CHECK(mp_alive(rig.agent) && (!plan.split || mp_alive(rig.signer)),
 		 "a program ended by itself");
 	return sum;
