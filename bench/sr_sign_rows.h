@@ -22,7 +22,8 @@ enum sr_sign_row_number {
 	SR_ROW_SHA_DIGEST, SR_ROW_SHA_FETCHED, SR_ROW_SHA_ONESHOT, SR_ROW_SHA_OURS,
 	SR_ROW_KECCAK, SR_ROW_SHA3,
 	SR_ROW_BASE_MUL, SR_ROW_SINGLE,
-	SR_ROW_REFILL, SR_ROW_REFILL_END = SR_ROW_REFILL + SR_SIGN_REFILLS,
+	SR_ROW_BASES, SR_ROW_BASES_END = SR_ROW_BASES + SR_SIGN_REFILLS - 1,
+	SR_ROW_REFILL = SR_ROW_BASES_END, SR_ROW_REFILL_END = SR_ROW_REFILL + SR_SIGN_REFILLS,
 	SR_SIGN_ROWS = SR_ROW_REFILL_END,
 };
 
@@ -390,6 +391,19 @@ static inline int sr_row_keccak_check(struct sr_sign_rig *r)
 
 /* ---- the table ---- */
 
+/* As many in a sample as a refill makes: what comes by the millisecond, a tick or an
+ * interrupt, falls into both alike. */
+static inline int sr_row_bases(struct sr_sign_rig *r, uint32_t at)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < sr_sign_refill_slots(at) && ret == 0; i++) {
+		(void)sr_row_next_k(r);
+		ret = sr_row_base_mul(r);
+	}
+	return ret;
+}
+
 #define SR_ROW_REFILL_OF(number)                                             \
 	static inline int sr_row_refill_##number(struct sr_sign_rig *r)      \
 	{                                                                    \
@@ -403,6 +417,15 @@ SR_ROW_REFILL_OF(0)
 SR_ROW_REFILL_OF(1)
 SR_ROW_REFILL_OF(2)
 SR_ROW_REFILL_OF(3)
+
+#define SR_ROW_BASES_OF(number)                                              \
+	static inline int sr_row_bases_##number(struct sr_sign_rig *r)       \
+	{                                                                    \
+		return sr_row_bases(r, number);                              \
+	}
+SR_ROW_BASES_OF(1) /* the batches of 2 are as many together as those of 16 */
+SR_ROW_BASES_OF(2)
+SR_ROW_BASES_OF(3)
 
 static const struct sr_sign_row sr_sign_rows[SR_SIGN_ROWS] = {
 	[SR_ROW_CLOCK] = { "clock", "the clock: two readings, nothing between",
@@ -447,6 +470,12 @@ static const struct sr_sign_row sr_sign_rows[SR_SIGN_ROWS] = {
 		sr_row_base_mul, NULL, sr_row_next_k, NULL },
 	[SR_ROW_SINGLE] = { "refill_1", "a presignature by itself: k*G and an inversion",
 		sr_row_single, NULL, sr_row_next_k, sr_row_single_check },
+	[SR_ROW_BASES] = { "base_mul_16", "k*G, one of 16 in a row",
+		sr_row_bases_1, NULL, NULL, NULL },
+	[SR_ROW_BASES + 1] = { "base_mul_64", "k*G, one of 64 in a row",
+		sr_row_bases_2, NULL, NULL, NULL },
+	[SR_ROW_BASES + 2] = { "base_mul_256", "k*G, one of 256 in a row",
+		sr_row_bases_3, NULL, NULL, NULL },
 	[SR_ROW_REFILL] = { "refill_2", "refill, a presignature, batches of 2",
 		sr_row_refill_0, sr_row_refill_0, sr_row_drain_0, NULL },
 	[SR_ROW_REFILL + 1] = { "refill_16", "refill, a presignature, batches of 16",
@@ -457,9 +486,11 @@ static const struct sr_sign_row sr_sign_rows[SR_SIGN_ROWS] = {
 		sr_row_refill_3, sr_row_refill_3, sr_row_drain_3, NULL },
 };
 
-/* Presignatures that one call makes: its time is divided by that. */
+/* Presignatures, or points, that one call makes: its time is divided by that. */
 static inline uint32_t sr_sign_row_units(uint32_t at)
 {
+	if (at >= SR_ROW_BASES && at < SR_ROW_BASES_END)
+		return sr_sign_refill_slots(at - SR_ROW_BASES + 1);
 	return at >= SR_ROW_REFILL ? sr_sign_refill_slots(at - SR_ROW_REFILL) : 1;
 }
 
