@@ -193,6 +193,7 @@ ALWAYS_INLINE void ring_ask(struct ring *r, uint32_t count, bool pause)
 
 		sr_put64(request + SR_SUB_BODY, word);
 		sr_slot_publish(&r->out, word, request);
+		sr_slot_ahead(&r->out, word);
 		await(r, word, pause);
 		sr_slot_copy(&r->in, word, reply);
 		check_reply(word);
@@ -205,6 +206,7 @@ ALWAYS_INLINE void answer(struct ring *r, uint64_t word, uint64_t delay_ns)
 	hold(delay_ns);
 	sr_put64(reply + SR_CMP_BODY, sr_get64(request + SR_SUB_BODY));
 	sr_slot_publish(&r->out, word, reply);
+	sr_slot_ahead(&r->out, word);
 }
 
 ALWAYS_INLINE void ring_serve(struct ring *r, uint32_t count, uint64_t delay_ns, bool pause)
@@ -263,6 +265,7 @@ static void bell_ask(struct ring *r, uint32_t count)
 
 		sr_put64(request + SR_SUB_BODY, word);
 		sr_slot_publish(&r->out, word, request);
+		sr_slot_ahead(&r->out, word);
 		bell_ring(&wires[WIRE_BELL]);
 		bell_await(r, &wires[WIRE_BELL], word);
 		sr_slot_copy(&r->in, word, reply);

@@ -68,6 +68,7 @@ ALWAYS_INLINE void ring_send(struct ring *r, uint32_t count, const struct wire *
 		credit_await(&taken, flow_number++, r->out.mask + 1);
 		sr_put64(request + SR_SUB_BODY, word);
 		sr_slot_publish(&r->out, word, request);
+		sr_slot_ahead(&r->out, word);
 		if (bell)
 			bell_ring(bell);
 	}
@@ -124,6 +125,7 @@ HOT void ring_flood(struct ring *r, uint32_t count)
 		if (sent < count && sent - answered <= r->out.mask) {
 			sr_put64(request + SR_SUB_BODY, first + sent);
 			sr_slot_publish(&r->out, first + sent, request);
+			sr_slot_ahead(&r->out, first + sent);
 			sent++;
 		}
 		while (answered < sent && sr_slot_look(&r->in, first + answered) == 0) {

@@ -50,6 +50,7 @@ static void publish(struct sr_agent *a, struct sr_agent_session *s, uint64_t n,
 {
 	SR_DCHECK(n - s->first_open < s->depth && !number_done(s, n));
 	sr_slot_publish(&s->completion, s->first + n, record);
+	sr_slot_ahead(&s->completion, s->first + n);
 	if (s->ring_fd >= 0)
 		sr_doorbell_publish(&s->client_block->sleeping, s->ring_fd);
 	s->done[n & (s->depth - 1)] = 1;

@@ -73,6 +73,7 @@ static int publish(struct sr_session_full *s, const struct sr_request *rq)
 	sr_store_relaxed(&s->stats.submitted, s->stats.submitted + 1);
 
 	sr_slot_publish(&s->submission, s->head.first + number, record);
+	sr_slot_ahead(&s->submission, s->head.first + number);
 	if (s->ring_fd >= 0)
 		sr_doorbell_publish(&s->beat->sleeping, s->ring_fd);
 	if (s->secrets) {

