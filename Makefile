@@ -67,7 +67,7 @@ LINE    := $(call in,ring/line)
 CLEAR   := sr_core_clear # sessions in clear, which the image does without
 SIGNER  := $(filter-out $(CLEAR),$(call in,signer))
 HOST    := sr_config sr_host
-AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_note sr_agent_options sr_agent_relay sr_agent_status sr_agent_trace \
+AGENT   := sr_agent sr_agent_attach sr_agent_loop sr_agent_note sr_agent_options sr_agent_relay sr_agent_session sr_agent_status sr_agent_stream sr_agent_trace \
            sr_agent_users sr_heartbeat sr_stream sr_stream_uring
 TUNE    := sr_cpus sr_tune_host sr_tune_item sr_tune_isolation sr_tune_power sr_tune_kernel sr_tune_machine \
            sr_tune_check sr_tune_record sr_tune_apply sr_tune_pin sr_tune_c2c sr_tune_jitter

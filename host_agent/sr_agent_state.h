@@ -199,7 +199,7 @@ void *sr_agent_attach_main(void *agent);
 /* sr_agent_attach_mail - what the polling thread has sent. */
 void sr_agent_attach_mail(struct sr_agent *agent);
 
-/* sr_agent_client_drop - hang up and free, sessions included. */
+/* sr_agent_client_free - hang up and free, sessions included. */
 void sr_agent_client_free(struct sr_agent *agent, struct sr_agent_client *client);
 
 /* sr_agent_session_free - a session that the polling thread does not have. */
