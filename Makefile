@@ -381,7 +381,7 @@ install: all ## headers, libraries, programs, man pages, units (PREFIX= DESTDIR=
 	for u in $(UNITS); do sed 's,@PREFIX@,$(PREFIX),' $$u >$P/lib/systemd/system/$${u##*/}; done
 	install -m 644 host_agent/systemd/sigring.sysusers.conf $P/lib/sysusers.d/sigring.conf
 	for c in $(CONFS); do test -e $(DESTDIR)/etc/sigring/$${c##*/} || install -m 644 $$c $(DESTDIR)/etc/sigring/; done
-	install -m 644 host_agent/sysctl/90-sigring.conf examples/*.c examples/*.json* $P/share/doc/sigring/examples/
+	install -m 644 host_agent/sysctl/90-sigring.conf docs/examples/*.c docs/examples/*.json* $P/share/doc/sigring/examples/
 	install -m 644 README.md LICENSE docs/*.md $P/share/doc/sigring/
 uninstall: ## what install put there, but for /etc/sigring
 	rm -rf $(addprefix $P/,$(INSTALLED))

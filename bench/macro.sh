@@ -56,7 +56,7 @@ EOF
 cat >"$dir/order" <<-EOF
 	SIGRING_IDENTITY="$dir/rig/identity" SIGRING_TRUST="$dir/trust" "$bin/sigring-replay" \\
 		--socket "$dir/sock" --public "$dir/rig/public" --count 1 \\
-		examples/blind.jsonl >"$dir/replay" 2>&1 || { cat "$dir/replay" >>"$dir/log"; exit 1; }
+		docs/examples/blind.jsonl >"$dir/replay" 2>&1 || { cat "$dir/replay" >>"$dir/log"; exit 1; }
 EOF
 cat "$dir/start" "$dir/order" >"$dir/cold"
 cat >"$dir/stop" <<-EOF

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# make run: orders of examples/orders.jsonl through the ring to a signer and back, typed, under
-# the policies of examples/manifest-development.json.
+# make run: orders of docs/examples/orders.jsonl through the ring to a signer and back,
+# typed, under the policies of docs/examples/manifest-development.json.
 #
 #   bench/run.sh BUILD [SPLIT]
 #
@@ -41,7 +41,7 @@ cpu_of() { # the N-th CPU that we may use; nothing where loops have to share
 on_cpu() { local c; c=$(cpu_of "$1"); [ -z "$c" ] || echo "--cpu $c"; }
 
 # What an operator does once: keys, and a manifest that says who may use them for what: the
-# one of examples/, for a trader of our own. All of it is private, and gone in a minute; so
+# one of docs/examples/, for a trader of our own. All of it is private, and gone in a minute; so
 # nobody can restore a snapshot of the nonces.
 provision() {
 	mkdir -m 700 "$dir/keys"
@@ -55,7 +55,7 @@ provision() {
 	"$bin/sigringctl" operator new --out "$dir/operator" >"$dir/operators"
 	"$bin/sigringctl" identity new --out "$dir/identity" >"$dir/trader"
 	sed -E 's/("public_key": )"[0-9a-f]{64}"/\1"'"$(cat "$dir/trader")"'"/' \
-		examples/manifest-development.json >"$dir/manifest"
+		docs/examples/manifest-development.json >"$dir/manifest"
 	"$bin/sigringctl" manifest sign --operator "$dir/operator" "$dir/manifest"
 }
 # Some orders name the key that has to sign them: those of published tests of Polymarket's,
@@ -72,9 +72,9 @@ published() {
 	EOF
 }
 types=ecdsa-sha256,ecdsa-keccak256,ecdsa-digest,bip340
-new='1 2 6 7 8' orders=examples/orders.jsonl rate=5000
+new='1 2 6 7 8' orders=docs/examples/orders.jsonl rate=5000
 # Without a manifest nobody says what a typed order may do: bytes, then.
-[ -z "${UNSEALED:-}" ] || new=1 orders=examples/blind.jsonl rate=10000
+[ -z "${UNSEALED:-}" ] || new=1 orders=docs/examples/blind.jsonl rate=10000
 # Not in front of ||, where bash would go on behind a command that failed.
 set +e
 (set -e; provision) >"$dir/provision" 2>&1

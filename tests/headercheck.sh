@@ -113,7 +113,7 @@ if [ "$(echo "$public" | wc -l)" -lt 2 ]; then
 	failed=1
 fi
 alone $public
-ls examples/*.c >>"$work/files"
+ls docs/examples/*.c >>"$work/files"
 compile "gcc clang" -x c -std=c11 $C_ONLY $CLIENT
 verdicts "as C11"
 compile "g++ clang++" -x c++ -std=c++17 $CLIENT

@@ -466,7 +466,8 @@ static void policy_reads_orders_as_venues_have_them(void)
 
 static void shipped_orders_are_allowed_by_the_shipped_manifest(void)
 {
-	RUNS(0, "policy", "check", "examples/manifest-development.json", "examples/orders.jsonl");
+	RUNS(0, "policy", "check", "docs/examples/manifest-development.json",
+	     "docs/examples/orders.jsonl");
 	SAYS(" allowed, 0 refused\n");
 }
 
@@ -517,7 +518,7 @@ static void shipped_market_maker_quotes_and_does_nothing_else(void)
 		  "VALUE" },
 		{ HL("mainnet", "\"type\":\"noop\"}"), "ACTION" },
 	};
-	char *manifest = realpath("examples/manifest-hyperliquid-mm.json", NULL);
+	char *manifest = realpath("docs/examples/manifest-hyperliquid-mm.json", NULL);
 	char words[64];
 
 	begin();

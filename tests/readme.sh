@@ -51,8 +51,8 @@ check "README.md shows ten lines of C or less, and some" \
 check "the C of README.md compiles" \
 	"$($CC $FLAGS $INCLUDE "$work/snippet.c" $LINK -o "$work/snippet" 2>&1)"
 for example in engine hyperliquid; do
-	check "examples/$example.c compiles" \
-		"$($CC $FLAGS $INCLUDE examples/$example.c $LINK -o "$work/$example" 2>&1)"
+	check "docs/examples/$example.c compiles" \
+		"$($CC $FLAGS $INCLUDE docs/examples/$example.c $LINK -o "$work/$example" 2>&1)"
 done
 
 mkdir -m 700 "$work/keys"
@@ -67,7 +67,7 @@ cat >"$work/manifest" <<END
 { "sigring_manifest": 1, "version": 1,
   "identities": [ { "name": "engine", "public_key": "$trader" } ],
   "keys": [
-$(sed -n '/^    { "id": 1,/,/^      } },/p' examples/manifest-development.json |
+$(sed -n '/^    { "id": 1,/,/^      } },/p' docs/examples/manifest-development.json |
 	sed 's/^    { "id": 1,.*/    { "id": 2,/; /^      "nonce":/d; s/"developer"/"engine"/')
     { "id": 1, "permit": [ "ecdsa-sha256", "ecdsa-keccak256" ], "identities": [ "engine" ] } ] }
 END
@@ -98,7 +98,7 @@ if "$BUILD/sigring-local" --help 2>&1 | grep -q -- --trust-out; then
 		"$(grep -qxE '[0-9a-f]{128}' "$work/out" && ! grep -qxE '0{128}' "$work/out" ||
 			cat "$work/out" "$work/log")"
 	timeout 20 "$work/engine" 5 >"$work/out" 2>&1
-	check "examples/engine.c has five orders signed" \
+	check "docs/examples/engine.c has five orders signed" \
 		"$([ "$(grep -cE '^order [0-4]: OK [0-9a-f]{128} recovery id [0-3]$' "$work/out")" -eq 5 ] ||
 			cat "$work/out")"
 	# What a start forgets denies, for some seconds.
@@ -107,7 +107,7 @@ if "$BUILD/sigring-local" --help 2>&1 | grep -q -- --trust-out; then
 		[ "$(wc -l <"$work/out")" -lt 5 ] || break
 		sleep 1
 	done
-	check "examples/hyperliquid.c has five quotes to post" "$(
+	check "docs/examples/hyperliquid.c has five quotes to post" "$(
 		hex='"0x[0-9a-f]{64}"'
 		for price in 60000 60001 60002 60003 60004; do
 			id=$(printf '%02x' $((price - 60000)))
@@ -276,7 +276,7 @@ else
 fi
 
 check "each page and file that the docs name is there" \
-	"$(grep -ohE '`(docs|tests|examples|bench|ring|signer|host_agent|enclave_shim)/[a-zA-Z0-9_./-]*`' \
+	"$(grep -ohE '`(docs|tests|bench|ring|signer|host_agent|enclave_shim)/[a-zA-Z0-9_./-]*`' \
 		README.md CONTRIBUTING.md docs/*.md | tr -d '`' | sort -u |
 		while read -r path; do
 			[ -e "$path" ] || echo "$path"

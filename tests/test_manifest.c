@@ -947,7 +947,7 @@ Test(manifest, shipped_examples_are_taken_and_say_what_they_should)
 {
 	const struct sr_policy_rules *r = manifest.policy.rules;
 
-	parse_file("examples/manifest-hyperliquid-mm.json");
+	parse_file("docs/examples/manifest-hyperliquid-mm.json");
 	cr_assert(manifest.key_count == 1 && manifest.policy.asset_count == 1);
 	cr_assert_eq(manifest.keys[0].permissions, 0);
 	cr_assert_eq(r->kinds[0],
@@ -959,6 +959,6 @@ Test(manifest, shipped_examples_are_taken_and_say_what_they_should)
 	cr_assert_neq(r->unexpired_notional_max, SR_POLICY_UNLIMITED);
 	cr_assert_neq(r->window_notional_max, SR_POLICY_UNLIMITED);
 
-	parse_file("examples/manifest-development.json");
+	parse_file("docs/examples/manifest-development.json");
 	cr_assert(manifest.key_count == 9 && manifest.schema_count == 3 && !r->mainnet && r->testnet);
 }

@@ -230,8 +230,8 @@ Test(orders, a_line_without_end_is_refused_by_its_length)
 	free(text);
 }
 
-#define TYPED "examples/orders.jsonl" /* what `make run` replays */
-#define BLIND "examples/blind.jsonl"
+#define TYPED "docs/examples/orders.jsonl" /* what `make run` replays */
+#define BLIND "docs/examples/blind.jsonl"
 
 static void open_example(struct sr_orders *orders, const char *path)
 {

@@ -2,7 +2,7 @@
 /*
  * engine.c - a small complete engine: open, submit, poll, close.
  *
- *	cc examples/engine.c $(pkg-config --cflags --libs sigring) -o engine
+ *	cc docs/examples/engine.c $(pkg-config --cflags --libs sigring) -o engine
  *	export SIGRING_SOCKET=... SIGRING_IDENTITY=... SIGRING_TRUST=...
  *	./engine 8
  *

@@ -2,12 +2,12 @@
 /*
  * hyperliquid.c - quotes from a template: patch, submit, poll, render what to post.
  *
- *	cc examples/hyperliquid.c $(pkg-config --cflags --libs sigring) -o hyperliquid
+ *	cc docs/examples/hyperliquid.c $(pkg-config --cflags --libs sigring) -o hyperliquid
  *	export SIGRING_SOCKET=... SIGRING_IDENTITY=... SIGRING_TRUST=...
  *	./hyperliquid 8 [key]
  *
  * The key (1) has to be permitted hyperliquid/order on the test net, as in
- * examples/manifest-development.json. Each quote is a buy of BTC (asset 0), post-only, a
+ * docs/examples/manifest-development.json. Each quote is a buy of BTC (asset 0), post-only, a
  * dollar above the one before. For each that is signed the body to post is printed, one
  * line of JSON; it is for https://api.hyperliquid-testnet.xyz/exchange. Nothing is posted.
  *
