@@ -15,7 +15,7 @@ J       := -j $(CPUS)
 # A variant is the same sources with other flags, objects in their own folder.
 B := build$(if $(VARIANT),/$(VARIANT))
 ifeq ($(VARIANT),asan)
-VFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DSR_CHECKS
+VFLAGS := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DSR_CHECKS
 else ifeq ($(VARIANT),tsan)
 CC     := clang
 VFLAGS := -fsanitize=thread -DSR_CHECKS
@@ -200,6 +200,7 @@ $(UNIT) $(FUZZ) $(MP) $(BENCH) $(B)/bench/exp01: $(LIB)
 $(CT): $(B)/libfew.a
 $(STRESS): $(if $(filter tsan-mutant,$(VARIANT)),$(B)/libfew.a,$(LIB))
 $(UNIT): LIBS := -lcriterion
+$(if $(filter cov,$(VARIANT)),,$(UNIT:%=%.o): ALL_CFLAGS += -O1) # half of a build is tests, and nobody waits for them
 $(UNIT): $(if $(filter asan,$(VARIANT)),$(B)/tests/fork_main.o)
 $(FUZZ): LIBS := $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer)
 $(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
