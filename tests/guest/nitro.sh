@@ -13,7 +13,7 @@ build=${1:-build}
 cd "$(dirname "$0")/../.." || exit 1
 . tests/guest/debian.sh
 . tests/guest/guest.sh
-failed=0
+. tests/guest/judge.sh
 
 [ "$(uname -m)" = x86_64 ] || leave "the enclave is an x86-64 one"
 command -v dpkg-deb >/dev/null || leave "this is no Debian: what it needs comes as packages"
@@ -36,16 +36,6 @@ stop() {
 }
 trap stop EXIT
 trap 'exit 1' INT TERM
-
-judge() { # NAME CODE [LOG]
-	if [ "$2" -eq 0 ]; then
-		echo "ok $1"
-	else
-		echo "not ok $1"
-		[ -z "${3:-}" ] || tail -n 12 "$3" | sed 's/^/#   /'
-		failed=1
-	fi
-}
 
 # ---- what operators, the trader and the engine have ----
 
@@ -212,7 +202,7 @@ beside_a_parent() {
 		vmw_vsock_virtio_transport_common vmw_vsock_virtio_transport
 	guest_programs "$root" "$build" sigring-agent sigring-replay sigringctl emulated/{sigring-replay,sigringctl,engine}
 	cp -r "$work/engine3" "$root/engine"
-	cp tests/guest/{life,steps}.sh "$root/"
+	cp tests/guest/{life,steps,judge}.sh "$root/"
 	# Its kernel counts ticks, and on a busy machine misses some: like a host it is told the time.
 	cat >"$root/tests" <<-END
 		sha256sum /sigring/sigring-agent

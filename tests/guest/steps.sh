@@ -9,22 +9,12 @@
 #
 # `ok`, `not ok` and comments go to stdout.
 export SIGRING_SOCKET="$dir/agent.sock" SIGRING_TRUST="$dir/trust" SIGRING_IDENTITY="$dir/trader"
-failed=0
+. "${0%/*}/judge.sh"
 agent=
 
 stop() { [ -z "$agent" ] || kill "$agent" 2>/dev/null; }
 trap stop EXIT
 trap 'exit 1' INT TERM
-
-judge() { # NAME CODE [LOG]
-	if [ "$2" -eq 0 ]; then
-		echo "ok $1"
-	else
-		echo "not ok $1"
-		[ -z "${3:-}" ] || tail -n 12 "$3" | sed 's/^/#   /'
-		failed=1
-	fi
-}
 
 await() { # SECONDS COMMAND...: until it succeeds
 	left=$1
