@@ -419,7 +419,8 @@ struct signer_in_child {
 	uint64_t up;
 	uint64_t eat; /* 1: leave OpenSSL no memory; 0: give it back */
 	uint64_t eaten;
-	uint64_t used;
+	uint64_t turns;
+	uint64_t used; /* at the last of them */
 };
 
 static struct signer_in_child *child;
@@ -454,7 +455,8 @@ static void sign_in_child(void *arg)
 	sr_store_release(&child->up, 1);
 	for (;;) {
 		sr_signer_work(&signer);
-		sr_store_release(&child->used, CRYPTO_secure_used());
+		sr_store_relaxed(&child->used, CRYPTO_secure_used());
+		sr_store_release(&child->turns, child->turns + 1);
 		if (sr_load_acquire(&child->eat) && !count) {
 			eat(blocks, &count);
 			sr_store_release(&child->eaten, 1);
@@ -474,12 +476,22 @@ static void order_memory(bool eaten)
 		mp_sleep_us(100);
 }
 
+/* Of OpenSSL's heap in the child, as it is from now on. */
+static uint64_t used_now(void)
+{
+	uint64_t turns = sr_load_acquire(&child->turns);
+
+	while (sr_load_acquire(&child->turns) < turns + 2)
+		mp_sleep_us(100);
+	return sr_load_relaxed(&child->used);
+}
+
 static void full_heap_refuses_sessions(void)
 {
 	struct mp_talk *talks[20];
 	struct pollfd p = { .events = POLLIN };
 	struct mp_talk *t;
-	uint64_t before;
+	uint64_t before, taken;
 	pid_t pid;
 
 	sealed_new(&s);
@@ -504,18 +516,16 @@ static void full_heap_refuses_sessions(void)
 	sealed_end(t);
 
 	order_memory(false);
-	mp_sleep_us(10000);
-	before = sr_load_acquire(&child->used);
+	before = used_now();
 	for (size_t i = 0; i < 20; i++) {
 		talks[i] = sealed_talk(&s, s.trader);
 		sealed_converse(talks[i], NULL, NULL);
 	}
-	mp_sleep_us(10000);
-	MP_CHECK(sr_load_acquire(&child->used) - before <= 20 * PLACE_BYTES,
-		 "20 sessions take %llu bytes of OpenSSL's heap",
-		 (unsigned long long)(sr_load_acquire(&child->used) - before));
+	taken = used_now() - before;
+	MP_CHECK(taken <= 20 * PLACE_BYTES, "20 sessions take %llu bytes of OpenSSL's heap",
+		 (unsigned long long)taken);
 	(void)printf("# a session takes %llu bytes of OpenSSL's heap\n",
-		     (unsigned long long)(sr_load_acquire(&child->used) - before) / 20);
+		     (unsigned long long)taken / 20);
 	for (size_t i = 0; i < 20; i++)
 		sealed_end(talks[i]);
 	MP_CHECK(mp_alive(pid), "the signer in a child ended");

@@ -16,10 +16,40 @@ static void start(const char *option, const char *value)
 	mp_good_client(&rig);
 }
 
+/* Who has left is gone when agent and signer have looked, and not before. */
+static struct sr_client *open_when_there_is_room(const struct sr_options *opt)
+{
+	uint64_t end_ns = sr_now_ns() + MP_BOUND_NS;
+	struct sr_reason why = { 0, "" };
+	struct sr_client *client;
+	int ret;
+
+	while ((ret = sr_open(&client, opt, &why)) == -EDQUOT && sr_now_ns() < end_ns)
+		mp_sleep_us(1000);
+	MP_CHECK(ret == 0, "sr_open: %s", why.text);
+	return client;
+}
+
 static void still_serves(void)
 {
+	uint64_t end_ns = sr_now_ns() + MP_BOUND_NS;
+	struct sr_reason why = { 0, "" };
+	struct sr_options opt;
+	struct sr_client *client;
+	struct sr_session *session;
+	int ret;
+
 	MP_CHECK(mp_alive(rig.agent), "the agent ended");
-	mp_good_client(&rig);
+	mp_options(&opt, &rig);
+	opt.depth = 8;
+	client = open_when_there_is_room(&opt);
+	while ((ret = sr_session_open(&session, client, NULL, &why)) == -EDQUOT &&
+	       sr_now_ns() < end_ns)
+		mp_sleep_us(1000);
+	MP_CHECK(ret == 0, "sr_session_open: %s", why.text);
+	for (uint64_t n = 0; n < 20; n++)
+		mp_order(&rig, client, session, n);
+	sr_close(client);
 	mp_rig_stop(&rig);
 }
 
@@ -56,7 +86,6 @@ static void foreign_user(void *arg)
 
 	MP_CHECK(setresuid(65534, 65534, 65534) == 0, "setresuid: %s", strerror(errno));
 	mp_options(&opt, &rig);
-	opt.timeout_ns = 2ull * SR_NS_PER_S;
 	for (int i = 0; i < (arg ? 1 : 50); i++) /* whichever side is faster */
 		refused_by_library(&opt, -EACCES, arg ? "join the group" : "allow-uid 65534");
 }
@@ -96,11 +125,7 @@ static void too_many_sessions(void)
 	opt.sessions = 65;
 	refused_by_library(&opt, -EINVAL, "1 to 64");
 	opt.sessions = 4;
-	opt.timeout_ns = MP_BOUND_NS;
-	mp_sleep_us(50000);
-	MP_EQ(sr_open(&client, &opt, NULL), 0, "sr_open with all sessions free again");
-	sr_close(client);
-	mp_sleep_us(50000);
+	sr_close(open_when_there_is_room(&opt));
 	still_serves();
 }
 
@@ -110,13 +135,11 @@ static void too_many_clients(void)
 	struct sr_client *client;
 
 	start("--clients-max", "1");
-	mp_sleep_us(50000);
-	client = mp_open(&rig, 1, 8);
 	mp_options(&opt, &rig);
+	client = open_when_there_is_room(&opt);
 	for (int i = 0; i < 50; i++)
 		refused_by_library(&opt, -EDQUOT, "clients-max");
 	sr_close(client);
-	mp_sleep_us(50000);
 	still_serves();
 }
 
@@ -136,7 +159,6 @@ static void too_many_sessions_at_the_signer(void)
 	MP_EQ(sr_session_open(&session, client, NULL, &why), -EDQUOT, "a third session");
 	MP_CHECK(strstr(why.text, "signer has no room"), "`%s`", why.text);
 	sr_close(client);
-	mp_sleep_us(50000);
 	still_serves();
 }
 
@@ -430,17 +452,22 @@ static void signer_that_is_not_running(void)
 	struct sr_reason why = { 0, "" };
 	struct sr_client *client;
 	struct sr_session *session;
+	uint64_t end_ns;
+	int ret;
 
 	mp_rig_new(&rig, true);
 	mp_start_agent(&rig);
 	mp_options(&opt, &rig);
-	opt.timeout_ns = 200ull * SR_NS_PER_MS;
+	opt.timeout_ns = 2ull * SR_NS_PER_S; /* of which an open makes use */
 	MP_EQ(sr_open(&client, &opt, &why), 0, why.text);
 	MP_EQ(sr_session_open(&session, client, NULL, &why), -ENOTCONN, "open without a signer");
 	MP_CHECK(strstr(why.text, "start sigring-signer"), "`%s`", why.text);
 	mp_start_signer(&rig);
-	mp_sleep_us(400000); /* the longest back-off */
-	MP_EQ(sr_session_open(&session, client, NULL, &why), 0, why.text);
+	end_ns = sr_now_ns() + MP_BOUND_NS;
+	do
+		ret = sr_session_open(&session, client, NULL, &why);
+	while (ret == -ENOTCONN && sr_now_ns() < end_ns);
+	MP_EQ(ret, 0, why.text);
 	mp_order(&rig, client, session, 0);
 	sr_close(client);
 	still_serves();
