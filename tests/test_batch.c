@@ -163,7 +163,7 @@ Test(batch, every_signature_made_of_a_batch_verifies)
 Test(batch, each_presignature_is_what_openssl_computes)
 {
 	unsigned char x[32], v[32], one[32];
-	uint32_t odd;
+	uint32_t odd = 2;
 
 	pr_small(one, 1);
 	renew(64);

@@ -27,7 +27,7 @@ Test(mailbox, holds_as_many_as_it_has_slots)
 		cr_assert_eq(sr_mailbox_put(&box, (struct sr_mail){ i, i, &box }), 0);
 	cr_assert_eq(sr_mailbox_put(&box, (struct sr_mail){ 1, 1, NULL }), -EAGAIN);
 	for (uint32_t i = 0; i < SR_MAILBOX_SLOTS; i++) {
-		struct sr_mail mail;
+		struct sr_mail mail = { 0, 0, NULL };
 
 		cr_assert_eq(sr_mailbox_get(&box, &mail), 0);
 		cr_assert(mail.kind == i && mail.value == i && mail.object == &box);
