@@ -40,6 +40,8 @@
 #define SR_BENCH_SHARE_ALL 100000u
 #define SR_BENCH_TRIES 4u      /* rounds begun for each round asked for, at most */
 #define SR_BENCH_HANG_S 60u    /* a row that takes so long in a round hangs */
+#define SR_BENCH_PACE_TRIES 501u
+#define SR_BENCH_UNEVEN 1.05 /* more than that is told */
 #define SR_BENCH_SWITCHES_S 20u /* involuntary switches a second that are no disturbance */
 
 enum sr_bench_unit { SR_BENCH_NS, SR_BENCH_PER_S };
@@ -79,6 +81,7 @@ struct sr_bench {
 	const char *delay;
 	/* the run */
 	int cpus[2]; /* ours and the peer's; the same twice where there is none */
+	uint64_t pace_ns[2]; /* that the same work took on each, before the run */
 	pid_t peer; /* whose context switches are watched beside ours */
 	int more_cpus[SR_BENCH_WATCHED_MAX]; /* sr_bench_watch_cpu() */
 	uint32_t more_cpu_count;
@@ -237,6 +240,42 @@ static inline int sr_bench_pin(int cpu)
 	CPU_ZERO(&set);
 	CPU_SET((unsigned int)cpu, &set);
 	return sched_setaffinity(0, sizeof set, &set) < 0 ? -errno : 0;
+}
+
+/* Sums of products that wait for no other: a neighbour on the core, another guest's too,
+ * takes his share of them, and neither steal nor switches tell of him. */
+static inline uint64_t sr_bench_work(uint64_t x)
+{
+	uint64_t sums[8] = { x, 1, 2, 3, 4, 5, 6, 7 };
+
+	for (uint32_t i = 0; i < 2000; i++)
+		for (uint32_t k = 0; k < 8; k++)
+			sums[k] = sums[k] * 0x9e3779b97f4a7c15u + i;
+	return sums[0] ^ sums[1] ^ sums[2] ^ sums[3] ^ sums[4] ^ sums[5] ^ sums[6] ^ sums[7];
+}
+
+/* sr_bench_pace_ns - what some work takes on this CPU: the median of many tries. */
+static inline uint64_t sr_bench_pace_ns(void)
+{
+	double values[SR_BENCH_PACE_TRIES];
+	volatile uint64_t keep = 0;
+
+	for (uint32_t i = 0; i < SR_BENCH_PACE_TRIES; i++) {
+		uint64_t begin_ns = sr_now_ns();
+
+		keep = sr_bench_work(keep);
+		values[i] = (double)(sr_now_ns() - begin_ns);
+	}
+	return (uint64_t)sr_bench_rank(values, SR_BENCH_PACE_TRIES, SR_BENCH_SHARE_ALL / 2);
+}
+
+/* How many times as long the slower of the two CPUs takes. */
+static inline double sr_bench_uneven(const struct sr_bench *b)
+{
+	uint64_t slow = b->pace_ns[0] > b->pace_ns[1] ? b->pace_ns[0] : b->pace_ns[1];
+	uint64_t fast = b->pace_ns[0] + b->pace_ns[1] - slow;
+
+	return fast ? (double)slow / (double)fast : 1;
 }
 
 /* ---- children ---- */
@@ -503,10 +542,13 @@ static inline int sr_bench_begin(struct sr_bench *b, struct sr_reason *why)
 	if (ret < 0)
 		return ret;
 	(void)sched_getaffinity(0, sizeof b->allowed, &b->allowed);
-	ret = sr_bench_pin(b->cpus[0]);
-	if (ret < 0)
-		return sr_reason_set(why, ret, "cannot pin to CPU %d: %s", b->cpus[0],
-				     strerror(-ret));
+	for (int at = 1; at >= 0; at--) { /* and there we stay */
+		ret = sr_bench_pin(b->cpus[at]);
+		if (ret < 0)
+			return sr_reason_set(why, ret, "cannot pin to CPU %d: %s", b->cpus[at],
+					     strerror(-ret));
+		b->pace_ns[at] = sr_bench_pace_ns();
+	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGALRM, sr_bench_hung);
 	(void)alarm(SR_BENCH_HANG_S);
@@ -613,6 +655,12 @@ static inline void sr_bench_print_text(const struct sr_bench *b, const struct sr
 		     b->thrown_steal, b->thrown_switches, (double)b->steal_ns / 1e6,
 		     sr_bench_watched_cpus(b), sr_bench_watched_threads(b),
 		     (unsigned long long)b->voluntary, (unsigned long long)b->involuntary);
+	if (b->cpus[1] != b->cpus[0] && sr_bench_uneven(b) > SR_BENCH_UNEVEN)
+		(void)printf("UNEVEN: before the run CPU %d took %.2f times as long as CPU %d for the "
+			     "same work (a neighbour on its core?): ratios of what runs on one to "
+			     "what runs on the other lean by that\n",
+			     b->cpus[b->pace_ns[1] > b->pace_ns[0]], sr_bench_uneven(b),
+			     b->cpus[b->pace_ns[1] <= b->pace_ns[0]]);
 	if (b->delay_row >= 0)
 		(void)printf("INJECTED: %llu ns in %s\n", (unsigned long long)b->delay_ns,
 			     b->rows[b->delay_row].key);
@@ -677,11 +725,12 @@ static inline void sr_bench_print_json(const struct sr_bench *b, const struct sr
 	sr_bench_json_text("program", b->name);
 	sr_bench_json_text("notice", b->notice ? b->notice : "");
 	sr_bench_json_machine(m);
-	(void)printf("\"cpus\":[%d,%d],\"watched_cpus\":%u,\"watched_threads\":%u,"
+	(void)printf("\"cpus\":[%d,%d],\"pace_ns\":[%llu,%llu],\"watched_cpus\":%u,\"watched_threads\":%u,"
 		     "\"load\":%.2f,\"rounds\":%u,\"disturbed\":%u,"
 		     "\"disturbed_by_steal\":%u,\"disturbed_by_switches\":%u,"
 		     "\"disturbed_used\":%s,\"steal_ns\":%llu,\"voluntary\":%llu,"
 		     "\"involuntary\":%llu,\"rows\":{", b->cpus[0], b->cpus[1],
+		     (unsigned long long)b->pace_ns[0], (unsigned long long)b->pace_ns[1],
 		     sr_bench_watched_cpus(b), sr_bench_watched_threads(b), m->load, b->kept,
 		     b->thrown, b->thrown_steal, b->thrown_switches,
 		     b->keep_disturbed ? "true" : "false", (unsigned long long)b->steal_ns,
@@ -881,6 +930,16 @@ static inline bool sr_bench_test_watch(const struct sr_bench *b)
 			      "is not watched", "a thread beside the usual two");
 }
 
+static inline bool sr_bench_test_pace(const struct sr_bench *b)
+{
+	const struct sr_bench even = { .pace_ns = { 1000, 1000 } };
+	const struct sr_bench uneven = { .pace_ns = { 1000, 1300 } };
+
+	return sr_bench_check(b, sr_bench_uneven(&even) == 1 && sr_bench_uneven(&uneven) > 1.29 &&
+				 sr_bench_uneven(&uneven) < 1.31 && b->pace_ns[0] > 0 &&
+				 b->pace_ns[1] > 0, "is not what it was", "the pace of two CPUs");
+}
+
 #define SR_BENCH_TEST_DELAY_NS (2u * SR_NS_PER_MS)
 #define SR_BENCH_TEST_TRIES 5
 
@@ -918,6 +977,7 @@ static inline int sr_bench_selftest(struct sr_bench *b)
 
 	good = sr_bench_test_tree(b) && good;
 	good = sr_bench_test_watch(b) && good;
+	good = sr_bench_test_pace(b) && good;
 	for (uint32_t i = 0; i < b->row_count && good; i++)
 		if (!b->rows[i].missing)
 			good = sr_bench_test_delay(b, i);
