@@ -202,6 +202,9 @@ $(STRESS): $(if $(filter tsan-mutant,$(VARIANT)),$(B)/libfew.a,$(LIB))
 $(UNIT): LIBS := -lcriterion
 $(if $(filter cov,$(VARIANT)),,$(UNIT:%=%.o): ALL_CFLAGS += -O1) # half of a build is tests, and nobody waits for them
 $(UNIT): $(if $(filter asan,$(VARIANT)),$(B)/tests/fork_main.o)
+FORK_MAIN := $(B)/tests/fork_main.so # preloaded: a test is a fork then, and no program that starts
+$(FORK_MAIN): $(B)/tests/fork_main.o
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $^
 $(FUZZ): LIBS := $(if $(filter fuzz,$(VARIANT)),-fsanitize=fuzzer)
 $(FUZZ:%=%.o): CPPFLAGS += $(if $(filter fuzz,$(VARIANT)),,-DSR_FUZZ_MAIN)
 $(BENCH) $(B)/bench/exp01: $(O_machine)
@@ -270,8 +273,8 @@ unit-programs: $(UNIT)
 mp-programs: $(MP) $(STRESS)
 bench-programs: $(BENCH) $(B)/bench/exp01
 
-check: unit-programs ## unit tests
-	$(Q)$(call run_both,$(UNIT),unit/,,$(TAP))
+check: unit-programs $(FORK_MAIN) ## unit tests
+	$(Q)$(call run_both,$(UNIT),unit/,LD_PRELOAD=$(FORK_MAIN),)
 # They look at how much time something takes; mp_host gives the machine huge pages, and takes them back.
 ALONE := $(addprefix $(B)/tests/,mp_host mp_inside mp_load mp_sleep mp_tune)
 mp: all mp-programs ## tests with several processes and real signals
@@ -283,7 +286,7 @@ test-nitro: all $(STATIC) $(EMULATED) ## an enclave image booted on QEMU's nitro
 	$(Q)TEST_TIMEOUT=$(if $(LONG),7200,1800) $(RUN_A) "nitro=LONG=$(LONG) NO_INSTALL=$(NO_INSTALL) VERSION=$(VERSION) tests/guest/nitro.sh $(B)"
 asan: ## unit and process tests under ASan and UBSan
 	$(Q)$(MAKE) $(J) --no-print-directory VARIANT=asan all unit-programs build/asan/tests/mp_exactly_once
-	$(Q)$(call run_both,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,$(TAP))
+	$(Q)$(call run_both,$(patsubst $(B)/%,build/asan/%,$(UNIT)),asan/,,)
 	$(Q)$(call run_each,build/asan/tests/mp_exactly_once,asan/,,)
 MUTANTS := slot pool post # of which TSan must see that nothing is released
 tsan: ## threads under clang's TSan, and the mutant without release that it must catch

@@ -114,10 +114,8 @@ cross_make() {
 cross_build() {
 	: >"$cross/make.log"
 	# shellcheck disable=SC2046 # a list
-	cross_make CFLAGS=-O2 all unit-programs &&
-		cross_make CFLAGS=-O0 $(ls tests/mp_*.c tests/stress_*.c bench/*.c | sed 's,^,build/aarch64/,; s,c$,o,') &&
-		$compiler -std=c17 -D_GNU_SOURCE -O2 -fPIC -shared -o "$cross/fork_main.so" \
-			tests/fork_main.c >>"$cross/make.log" 2>&1
+	cross_make CFLAGS=-O2 all unit-programs build/aarch64/tests/fork_main.so &&
+		cross_make CFLAGS=-O0 $(ls tests/mp_*.c tests/stress_*.c bench/*.c | sed 's,^,build/aarch64/,; s,c$,o,')
 }
 
 judge_programs() { # each is there, is aarch64, and starts
@@ -139,9 +137,9 @@ judge_programs() { # each is there, is aarch64, and starts
 
 emulate() { # emulate N: the programs that are named on stdin, N at once
 	xargs -P "$1" -I PROGRAM sh -c '
-		qemu-aarch64 -L "$0" -E LD_PRELOAD="$1/fork_main.so" PROGRAM \
+		qemu-aarch64 -L "$0" -E LD_PRELOAD="$2/fork_main.so" PROGRAM \
 			>"$1/$(basename PROGRAM).log" 2>&1
-		echo $? >"$1/$(basename PROGRAM).code"' "$sysroot" "$cross"
+		echo $? >"$1/$(basename PROGRAM).code"' "$sysroot" "$cross" "$build/tests"
 }
 
 unit_tests() {

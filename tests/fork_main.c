@@ -3,10 +3,10 @@
  * fork_main.c - runs a Criterion program without Criterion.
  *
  * Criterion starts each test by executing its own program again and tracing it:
- * qemu-user does not carry that through, and under AddressSanitizer a thousand
- * starts take longer than what they start. This main() forks for each test and
- * calls it, and the functions that the assertions call report here. It is linked
- * in front of Criterion, or preloaded; the tests are the same.
+ * qemu-user does not carry that through, and a thousand starts take longer than what
+ * they start, under AddressSanitizer above all. This main() forks for each test and
+ * calls it, and the functions that the assertions call report here. It is preloaded, or
+ * linked in front of Criterion; the tests are the same, and so is a program by itself.
  *
  * Prints a line `ok`, `not ok` or `skip` for each test, as tests/run.sh reads.
  * $SR_SKIP names tests that need what is not there, in lines of
@@ -183,6 +183,8 @@ int main(void)
 {
 	struct criterion_test_set *set = tests_of_program();
 	bool passed = true;
+
+	(void)unsetenv("LD_PRELOAD"); /* what tests execute is not theirs */
 
 	FOREACH_SET(struct criterion_suite_set *suite, set->suites)
 	{

@@ -224,7 +224,7 @@ static inline void malice_open(struct sr_client *client, struct malice_trader *t
 		return;
 	malice_end(client, t);
 	ret = sr_session_open(&t->session, client, &opt, &why);
-	(void)snprintf(m->why, sizeof m->why, "%s", why.text);
+	(void)snprintf(m->why, sizeof m->why, "%.199s", why.text);
 	m->result = ret;
 	m->over = 0;
 	sr_store32_release(&m->tried, generation);
