@@ -181,6 +181,14 @@ static bool is_rate(const struct row *row)
 	return row->kind >= KIND_RING_RATE;
 }
 
+/* Whose messages go through the kernel, whose own threads then take a CPU now and then. */
+static bool is_kernel(const struct row *row)
+{
+	return row->kind == KIND_BELL || row->kind == KIND_WIRE || row->kind == KIND_WIRE_BLOCK ||
+	       row->kind == KIND_URING || row->kind == KIND_BELL_FLOW ||
+	       row->kind == KIND_WIRE_FLOW || row->kind == KIND_URING_FLOW;
+}
+
 static bool is_peer(const struct row *row)
 {
 	return row->kind == KIND_PEER || row->kind == KIND_PEER_FLOW;
