@@ -159,7 +159,7 @@ tell() { # LOG FILE...: the log, and of the files what they end with when someth
 # The agent on this machine, and the enclave's ports behind a socket.
 behind_a_socket() {
 	local begin=$SECONDS
-	local orders=50000 next=$eif number=1
+	local orders=10000 next=$eif number=1
 	[ -z "${LONG:-}" ] || orders=1000000
 	start_again() {
 		kill $vhost_pid 2>/dev/null
